@@ -50,7 +50,7 @@ test("finish ends the window: tenants may use their machines as natively, and th
   assert.doesNotMatch(seen.err, /Not cleaned/);
   const done = await at.does("status");
   assert.match(done.out, /done, ended \d{4}-/);
-  assert.match(done.err, /^Next: nothing; this run is done$/m);
+  assert.match(done.err, /^Next: nothing, this run is done$/m);
 
   for (const command of [["rollback", "--all"], ["apply"], ["handover", "--undo"]])
     await refused([...command, ...on, "--yes", "-q"], 4, "N2I-E321");
@@ -86,7 +86,7 @@ test("an Ironic that protects nothing has nothing to clear, and the run is done"
   await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes"]);
   const loaded = await at.digest();
   const { out } = await at.does("finish", ["--yes"]);
-  assert.match(out, /^Ironic rocky protects no machine: there is nothing to clear\.$/m);
+  assert.match(out, /^Ironic rocky does not protect machines, so there is nothing to clear\.$/m);
   const says = /^Finish: 0 machines cleared, 2 with nothing to clear, .*0 left\.\nThis run is/m;
   assert.match(out, says);
   assert.equal(await at.digest(), loaded);

@@ -48,7 +48,7 @@ test("README's connections and commands are those of quickstart, which run again
 test("README's demo prints what README shows, keeps its run on request, and the proxy knows its machines by number", async (t) => {
   const folder = join(privateFolder(t), "sample");
   const { out, err } = await runs(0, ["demo", "--keep", folder]);
-  assert.match(out, /^ {2}yes {2}after rollback Ironic is as before, by digest$/m);
+  assert.match(out, /^ {2}yes {2}after rollback, Ironic has the same digest as before$/m);
   assert.doesNotMatch(out, /^ {2}NO /m);
   const said = new Set(`${out}${err}`.split("\n"));
   const blocksShown = [README, page("quickstart")].flatMap((text) => blocks(text, "text"));

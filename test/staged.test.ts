@@ -79,7 +79,7 @@ test("an Ironic that keeps no reason of a maintenance is loaded at once or not a
   assert.match(alone.out, /waiting +\| there is no conductor/);
   await conductor(at);
   const seen = await runs(0, [...takeover, "--all-rows"]);
-  assert.match(seen.err, /^Take-over: 2 handed over, 0 waiting/m);
+  assert.match(seen.err, /^Takeover: 2 handed over, 0 waiting/m);
 });
 
 test("a release hands over what it is told, says what no conductor takes, and is taken back", async (t) => {
@@ -96,7 +96,7 @@ test("a release hands over what it is told, says what no conductor takes, and is
   const tenant = await release(3, "--yes", "--node", fleetUuid(3), "--deadline", "1");
   assert.match(tenant.out, new RegExp(`${fleetUuid(3)} .*no conductor took it over in 1 s`));
   const seen = await runs(2, ["verify", "--run", at.run, ...at.ironic, "--takeover"]);
-  assert.match(seen.err, /^Take-over: 1 handed over, 1 waiting, 2 staged, 0 held/m);
+  assert.match(seen.err, /^Takeover: 1 handed over, 1 waiting, 2 staged, 0 held/m);
   const log = join(at.folder, "conductor.log");
   writeFileSync(log, "2026-11-23 01:00:00.000 1 ERROR ironic.conductor.manager [-] it is down\n");
   const some = ["--takeover", "--conductor-log", log, "--match", "State=waiting"];
@@ -106,7 +106,7 @@ test("a release hands over what it is told, says what no conductor takes, and is
   assert.doesNotMatch(two.out, /\| staged /);
   const pattern = /columns Log, Says has no such column: .* without --match State=waiting\.$/m;
   assert.match(two.err, pattern);
-  assert.match(two.err, /^Take-over: 1 handed over/m);
+  assert.match(two.err, /^Takeover: 1 handed over/m);
   const on = ["--run", at.run, ...at.ironic, "--yes", "-q"];
   await refused(["finish", ...on, "--match", "Findings=protected"], 64, "N2I-E100");
   const half = await at.does("status");

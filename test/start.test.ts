@@ -99,7 +99,7 @@ test("a command that waits for what never comes ends as a bug, and says so", (t)
   assert.equal(status, EXIT_STATUS.bug.status, stderr);
   assert.match(
     stderr,
-    /^ERROR N2I-E900 the command is stuck: nothing that it waits for can still happen\.\n/,
+    /^ERROR N2I-E900 the command is stuck: it is waiting, but no operation is in progress\.\n/,
   );
   assert.equal(ends("help", "runbook").status, 0);
 });

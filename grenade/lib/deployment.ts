@@ -146,7 +146,7 @@ async function populate(stack: Stack, folder: string, tell: (line: string) => vo
   const begin: Base["begin"] = async (by, own) => {
     await stack.ironic.sleep();
     await restore();
-    // Not every ERROR of a conductor's log is about a take-over: this one is about its message queue.
+    // Not every ERROR of a conductor's log is about a takeover: this one is about its message queue.
     appendFileSync(stack.ironic.log, OLD_ERROR);
     observed.forget(before);
     const files = await writeFiles(stack, own, tftp.path, images, fleet.ramdisk);

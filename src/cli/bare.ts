@@ -21,8 +21,8 @@ Compute hosts    host list, plan, move, takeover, readmit, verify, agent, schema
 Machines in use  node list, manage, unmanage, switchover
 Services         serve proxy, manageable, switchover
 
-The commands under Read write no database, only files: those of the run are in its folder (--run).
-No command of the migration powers a machine.
+The commands under Read do not write to any database, only to the run's folder (--run).
+No migration command powers a machine on or off.
 
 Help     nova2ironic COMMAND --help, nova2ironic help for every command, nova2ironic explain CODE
 Manual   nova2ironic help TOPIC: quickstart, night, runbook, going-back, codes, ...

@@ -29,7 +29,7 @@ export function checkNames(declared: Declared): void {
     const near = dashes === "-" ? spaced(said, known) : nearest(kebab(said), known).map(long);
     const own = nameOf(declared);
     throw new MigrationError("N2I-E100", `${own} has no option ${dashes}${said}`, {
-      fix: `${didYouMean(near)}Run ${own} with --help for all.`,
+      fix: `${didYouMean(near)}Run ${own} with --help to list all options.`,
     });
   }
 }
@@ -101,7 +101,7 @@ function faultOf(
   for (const rule of exclude) {
     const given = conflict(rule, hasValue);
     if (given.length === 0) continue;
-    const text = `${listOf(given.map(shown), "and")} exclude each other`;
+    const text = `${listOf(given.map(shown), "and")} are mutually exclusive`;
     const which = given.length > 2 ? "all but one" : "one";
     return [text, given, `Remove ${which} of them. ${help}`];
   }

@@ -70,7 +70,7 @@ async function addFrom(
     const without = await withoutNova(args, declared, args.run ?? connections.get("run"));
     const isVerify = declared.command === "verify" && args.takeover !== true;
     if (isVerify && connections.has("nova-db") && without("nova-db"))
-      aside("The plan was made without Nova: verify does not compare it.");
+      aside("The plan was made without Nova, so verify does not compare Nova.");
     const wants = (option: string) =>
       may(option) && !without(option) && !decidesKind(declared)(option);
     fill(args, path, named, fillable(args, declared, { connections, wants }, isSilent));
@@ -250,7 +250,7 @@ function optionsOfRun(
     const target: readonly string[] = TARGET;
     const alone = by !== undefined && !BACKENDS.some((name) => isSpecified(args, name));
     return {
-      why: `as --${by} is given alone`,
+      why: `because only --${by} is specified`,
       leaves: (option) => alone && target.includes(option),
     };
   }
@@ -258,7 +258,7 @@ function optionsOfRun(
     ? null
     : otherLocation(connections, (name) => isOther(args, name, connections));
   return {
-    why: `as --${other ?? "nova-db"} is not as the run has it`,
+    why: `because --${other ?? "nova-db"} differs from the run`,
     leaves: (option) => other !== null && !FOR_ALL.includes(option),
   };
 }

@@ -33,7 +33,7 @@ export function endOnSignal(host: Host): void {
       if (acting > 0 && signal !== "SIGQUIT") return;
       log("end", { status: STATUS[signal], name: signal });
       if (signal === "SIGINT" && io().stderr.isTTY === true)
-        aside("\nInterrupted; nothing is lost. Run the same command again to go on.");
+        aside("\nInterrupted. No work is lost. To resume, run the same command again.");
       host.exit(STATUS[signal]);
     });
 }
@@ -83,7 +83,7 @@ export function endOnLostReader(host: NodeJS.Process): void {
         return;
       }
       const signal = serving === null ? "SIGHUP" : "SIGTERM";
-      aside(`${name} is closed: its reader has ended.`);
+      aside(`${name} is closed, because its reader has exited.`);
       host.emit(signal, signal);
     });
 }
@@ -107,7 +107,7 @@ export function onInterrupt(service?: ServiceSignals): Interrupt {
 }
 
 const BATCH =
-  "Stopping after this batch; once more stops at once. Both can be resumed with the same command.";
+  "Stopping after this batch. A second signal stops immediately. In both cases, the same command resumes.";
 
 function handle(signal: NodeJS.Signals): void {
   if (signal === "SIGHUP" && serving !== null) {

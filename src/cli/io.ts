@@ -55,7 +55,7 @@ export function within<T>(
 /** The environment of the current command; outside a command, that of the process. */
 export function io(): Io {
   const found = scope.getStore() ?? outside;
-  if (found === undefined) throw new Error("no command is under way");
+  if (found === undefined) throw new Error("no command is running");
   return found;
 }
 

@@ -101,7 +101,7 @@ async function command(words: readonly string[]): Promise<void> {
   await addCommands(program, () => {
     isDone = true;
   })
-    .epilogue(`Manual: nova2ironic help TOPIC, which is one of\n  ${topics().join(", ")}`)
+    .epilogue(`Manual: nova2ironic help TOPIC. The topics are\n  ${topics().join(", ")}`)
     .demandCommand(1, NO_COMMAND)
     .recommendCommands()
     .strict()
@@ -143,8 +143,8 @@ function usage(message: string | null, error: Error | undefined): never {
   const [text, fix] =
     said === NO_COMMAND || !first
       ? [
-          `no command is given${before === undefined ? "" : ` before ${before || '""'}`}`,
-          `Give the command first, and its options after it. ${list}`,
+          `no command was specified${before === undefined ? "" : ` before ${before || '""'}`}`,
+          `Specify the command first, and then its options. ${list}`,
         ]
       : said.startsWith("Did you mean ")
         ? [`there is no command ${JSON.stringify(first)}`, `${said} ${list}`]
@@ -176,13 +176,13 @@ function translatedMessage(command: string, said: string): readonly [text: strin
     const near = didYouMean(nearest(given.replaceAll('"', ""), choices));
     return [
       `${isPositional ? `<${name}> of ${command}` : `--${name}`} cannot be ${given}`,
-      `${near}It takes one of ${choices.join(", ")}.`,
+      `${near}The allowed values are ${choices.join(", ")}.`,
     ];
   }
   const [, surplus] = /^Unknown arguments?: (.*)$/s.exec(said) ?? [];
   if (surplus !== undefined)
     return [
-      `${command} takes no argument ${surplus}`,
+      `${command} does not accept the argument ${surplus}`,
       `Remove it. Quote a value that contains spaces. ${help}`,
     ];
   const [, empty] = /^Not enough arguments following: (.*)$/.exec(said) ?? [];
@@ -205,7 +205,7 @@ function checkRepeated(program: object, given: { readonly [option: string]: unkn
   for (const [option, value] of Object.entries(given)) {
     const name = kebab(option);
     if (Array.isArray(value) && name.length > 1 && !lists.has(name))
-      throw new MigrationError("N2I-E100", `--${name} is given more than once`);
+      throw new MigrationError("N2I-E100", `--${name} is specified more than once`);
   }
   return true;
 }
@@ -216,8 +216,8 @@ const QUERY = /:\/\/.*[?&][\w-]*(?:pass|pwd)[\w-]*=[^&]/is;
 
 /** Fixes for addresses of other services than databases. */
 const NO_LOGIN: { readonly [option: string]: string } = {
-  "--ironic-url": "Give user and password in OS_* variables or in clouds.yaml (--os-cloud).",
-  "--keystone-url": "Leave user and password out: Keystone is asked by each caller's own token.",
+  "--ironic-url": "Specify user and password in OS_* variables or in clouds.yaml (--os-cloud).",
+  "--keystone-url": "Omit user and password. Keystone is queried with each caller's own token.",
 };
 
 /**
@@ -229,7 +229,7 @@ function checkArguments(words: readonly string[]): void {
     const before = words[at - 1] ?? "";
     const [option] = /^--?[\w-]+(?==)/.exec(word) ?? /^--?[\w-]+$/.exec(before) ?? ["an argument"];
     const fix = Object.hasOwn(NO_LOGIN, option) ? NO_LOGIN[option] : undefined;
-    const text = `${option}: the address holds a password`;
+    const text = `${option}: the address contains a password`;
     throw new MigrationError("N2I-E101", text, fix === undefined ? {} : { fix });
   }
 }

@@ -28,7 +28,7 @@ function stalled(host: NodeJS.Process): Promise<never> {
       reject(
         new MigrationError(
           "N2I-E900",
-          "the command is stuck: nothing that it waits for can still happen",
+          "the command is stuck: it is waiting, but no operation is in progress",
         ),
       ),
     );

@@ -83,7 +83,7 @@ function folderOf(keep: string | undefined): string {
   } catch (cause) {
     return unwritable(folder)(cause);
   }
-  const fix = "Name a new folder with --keep.";
+  const fix = "Specify a new folder with --keep.";
   throw new MigrationError("N2I-E100", `${folder} is not empty`, { fix });
 }
 
@@ -91,7 +91,7 @@ function unwritable(where: string): (cause: unknown) => never {
   return (cause) => {
     const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
     if (!/^(E[A-Z]+|SQLITE_(FULL|IOERR|READONLY|CANTOPEN).*)$/.test(code)) throw cause;
-    const fix = "Name another folder (--keep, or TMPDIR), or free space there.";
+    const fix = "Specify a different folder (--keep, or TMPDIR), or free up space there.";
     throw new MigrationError("N2I-E120", `cannot write ${where} (${code})`, { cause, fix });
   };
 }
@@ -111,24 +111,24 @@ async function play({ folder, run, say, prove }: Scene): Promise<void> {
   const to = [...at, ...ironic, ...nova, "--watch", "1"];
   const target = join(folder, "ironic.sqlite");
   const empty = await digest(target);
-  say(`A nova-baremetal deployment of 20 machines, some of them traps, in ${folder}`);
+  say(`A nova-baremetal deployment of 20 machines, some of them with problems, in ${folder}`);
   await run(0, "reads nova_bm, nova and nova.conf", "extract", ...at, ...sample.extract);
   const planning = [...at, ...ironic, ...nova, ...sample.plan];
   await run(0, "shows the rows that Ironic would get", "plan", ...planning);
   await run(0, "shows one machine field by field, with origins", "show", "run/plan", "--diff", "1");
-  prove("plan wrote nothing to Ironic", (await digest(target)) === empty);
+  prove("plan did not write anything to Ironic", (await digest(target)) === empty);
   await run(4, "refuses while machines are blocked", "apply", ...to, "--yes");
-  prove("the refused apply wrote nothing", (await digest(target)) === empty);
+  prove("the refused apply did not write anything", (await digest(target)) === empty);
   const skips = ["apply", ...to, "--yes", "--skip-blocked"];
-  await run(3, "loads the rest and lists who is left out", ...skips);
+  await run(3, "loads the rest and lists the skipped machines", ...skips);
   const loaded = await digest(target);
   await run(0, "finds every row as planned", "verify", ...at, ...ironic, ...nova);
   const again = await run(3, "runs again", ...skips);
   const unchanged = again.includes("Apply: 0 rows created") && (await digest(target)) === loaded;
   prove("a second apply changes nothing", unchanged);
   await run(0, "shows the state of the run and the next command", "status", ...at);
-  await run(0, "takes everything back", "rollback", ...to, "--all", "--yes");
-  prove("after rollback Ironic is as before, by digest", (await digest(target)) === empty);
+  await run(0, "rolls everything back", "rollback", ...to, "--all", "--yes");
+  prove("after rollback, Ironic has the same digest as before", (await digest(target)) === empty);
 }
 
 /** Runs a command. stdout and stderr go to one file, which keeps their order. */

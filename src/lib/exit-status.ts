@@ -1,18 +1,18 @@
 /** Frozen, because scripts rely on them. A test compares the table in src/manual/scripts.md. */
 export const EXIT_STATUS = {
   done: { status: 0, meaning: "done, nothing to do, or equal" },
-  failed: { status: 1, meaning: "failed. The target is unchanged or as before" },
+  failed: { status: 1, meaning: "failed. The target is unchanged or restored" },
   differs: {
     status: 2,
     meaning:
       "changes (`plan --detailed-exitcode`, `config`), differences (`verify`), rows left (`rollback`), too few spares (`node list --need`)",
   },
-  partial: { status: 3, meaning: "done in part. Each skipped machine is listed" },
+  partial: { status: 3, meaning: "partly done. Each skipped machine is listed" },
   refused: { status: 4, meaning: "refused: stale plan, wrong target, blocked or not confirmed" },
   halfway: { status: 5, meaning: "failed midway. The journal has the completed changes" },
   empty: {
     status: 6,
-    meaning: "`plan` loads no machine, and some are blocked or in conflict. The plan is saved",
+    meaning: "the plan does not load any machine, and some are blocked or in conflict. It is saved",
   },
   locked: { status: 11, meaning: "another run holds the lock" },
   denied: { status: 12, meaning: "authentication failed or a privilege is missing" },

@@ -10,7 +10,7 @@ const DURING = /_sync_local_state|_do_takeover|take.?over|find the following (in
 const TRACE = / ERROR \S+ (Traceback |\s|\^)/;
 
 /**
- * Conductor log lines about the watched machines. A failed take-over logs at most one DEBUG line,
+ * Conductor log lines about the watched machines. A failed takeover logs at most one DEBUG line,
  * and a failed periodic task names no machine. So the last lines of both kinds are kept, without
  * repeats.
  * @source facts/ironic.md 0.9, 2.2

@@ -13,7 +13,7 @@ export const REFUSALS = {
   "N2I-E101": usage(
     "password on the command line",
     "Every local user can read it in the process list, and the shell history keeps it.",
-    "Give the database as file:PATH, env:NAME or conf:PATH.",
+    "Specify the database as file:PATH, env:NAME or conf:PATH.",
   ),
   "N2I-E102": usage(
     "invalid database address",
@@ -23,21 +23,21 @@ export const REFUSALS = {
   "N2I-E103": usage(
     "malformed document",
     "If nova2ironic ignored an unknown part of a document, data could be lost.",
-    "Correct each listed fault, then repeat the command.",
+    "Correct each listed error, then repeat the command.",
   ),
   "N2I-E104": usage(
     "unreadable configuration file",
-    "nova.conf determines the machines' drivers, and ironic.conf the speed of the take-over.",
+    "nova.conf determines the machines' drivers, and ironic.conf the speed of the takeover.",
     "Correct the file at the line in the message.",
   ),
   "N2I-E105": usage(
     "unreadable conductor log",
-    "Only the conductor's log has some take-over failures.",
+    "Some takeover failures are recorded only in the conductor's log.",
     "Check the path and this user's permissions, or omit --conductor-log.",
   ),
   "N2I-E106": usage(
     "unusable cloud settings",
-    "A login value in OS_* variables or clouds.yaml is missing or unknown.",
+    "A setting in the OS_* variables or clouds.yaml is missing or unknown.",
     "Correct the value in the message, or add --ironic-url and --os-cloud.",
   ),
   "N2I-E107": usage(
@@ -47,23 +47,23 @@ export const REFUSALS = {
   ),
   "N2I-E108": usage(
     "unusable connection file",
-    "It contains the databases, services and files of a command.",
-    "Correct each listed fault, or give another file with --config.",
+    "It specifies the databases, services and files that a command uses.",
+    "Correct each listed error, or specify a different file with --config.",
   ),
   "N2I-E109": usage(
     "invalid policy file",
-    "An unknown rule could allow a user whom Nova refuses.",
+    "An unknown rule could grant access that Nova denies.",
     "Correct the rule at the line in the message, or check the file with oslopolicy-checker.",
   ),
   // Run folder and artefacts.
   "N2I-E110": usage(
     "unusable run folder",
-    "A run is a private folder of one migration, takeover, switchover or set of managed machines.",
-    "Name a run folder that this user owns, or run the command that creates the missing file.",
+    "A run is a private folder for a single migration, takeover, switchover or set of managed machines.",
+    "Specify a run folder that this user owns, or run the command that creates the missing file.",
   ),
   "N2I-E111": refused(
     "truncated artefact",
-    "The file has no footer, because its stage did not finish or the file was cut.",
+    "The file has no footer, because its stage did not finish or the file was truncated.",
     "Run that stage again to replace the file.",
   ),
   "N2I-E112": refused(
@@ -73,28 +73,28 @@ export const REFUSALS = {
   ),
   "N2I-E113": refused(
     "a file is not the required artefact",
-    "Its header has another kind or format version.",
-    "Give the file that the previous stage wrote with this version of nova2ironic.",
+    "Its header has a different kind or format version.",
+    "Specify the file that the previous stage wrote with this version of nova2ironic.",
   ),
   "N2I-E114": refused(
     "artefacts of different runs",
     "The digest chain between snapshot and plan is broken.",
-    "Repeat plan on the snapshot in this folder.",
+    "Run plan again on the snapshot in this folder.",
   ),
   "N2I-E115": refused(
     "wrong key file for this run's secrets",
-    "The secrets in the artefacts were encrypted with another key.",
-    "Give the key file of this run's extract with --key-file.",
+    "The secrets in the artefacts were encrypted with a different key.",
+    "Use --key-file to specify the key file that extract used in this run.",
   ),
   "N2I-E116": usage(
     "unusable service certificate",
     "The service cannot offer TLS to its clients.",
-    "Name the PEM files of the certificate and its key, and allow this user to read both.",
+    "Specify the PEM files of the certificate and its key, and allow this user to read both.",
   ),
   "N2I-E117": failed(
     "the service cannot listen on the address",
     "Another process uses the address, or it is not an address of this host.",
-    "Choose another --listen HOST:PORT, or end the other process.",
+    "Choose a different --listen HOST:PORT, or stop the other process.",
   ),
   "N2I-E118": denied(
     "no permission to listen on the port",
@@ -104,14 +104,14 @@ export const REFUSALS = {
   "N2I-E120": failed(
     "a file cannot be written",
     "The disk is full or read-only, or this user has no write permission.",
-    "Free space or choose another run folder, then repeat the command.",
+    "Free up space or choose a different run folder, then repeat the command.",
   ),
   ...REACHED,
   // Commands that change rows.
   "N2I-E300": refused(
     "the plan is stale",
     "The target changed after the plan was made.",
-    "Repeat plan, review the difference, then apply.",
+    "Run plan again, review the differences, then run apply.",
   ),
   "N2I-E301": halfway(
     "apply, rollback or handover stopped midway",
@@ -119,14 +119,14 @@ export const REFUSALS = {
     "Remove the cause, then repeat the command to resume.",
   ),
   "N2I-E302": locked(
-    "another nova2ironic uses this target or run",
+    "another nova2ironic process uses this target or run",
     "Two concurrent loads could undo each other's changes.",
-    "Wait until it ends. Its lock ends with its connection.",
+    "Wait until it ends. Its lock is released when its connection closes.",
   ),
   "N2I-E303": refused(
     "not confirmed",
-    "This command writes to a service and needs a confirmation.",
-    "If there is no terminal, give --yes.",
+    "This command writes to a service and requires confirmation.",
+    "If there is no terminal, pass --yes.",
   ),
   "N2I-E304": refused(
     "the plan has blocked machines",
@@ -136,67 +136,67 @@ export const REFUSALS = {
   "N2I-E305": usage(
     "rollback needs a scope",
     "A rollback of all machines must be explicit.",
-    "Give --all, or --node UUID for each machine to roll back.",
+    "Specify --all, or --node UUID for each machine to roll back.",
   ),
   "N2I-E306": usage(
-    "a named machine is not in this run",
+    "a specified machine is not in this run",
     "The plan does not contain its uuid or bm_nodes.id.",
     "List the machines with: nova2ironic show RUN/plan",
   ),
   "N2I-E307": refused(
     "the power readings are too old or do not match the plan",
-    "If a machine's power changed since then, the conductor would act on a wrong record.",
-    "Repeat power, then plan, then apply.",
+    "If a machine's power state has changed since then, the conductor would act on a wrong record.",
+    "Run power, plan and apply again.",
   ),
   "N2I-E308": refused(
     "this Ironic does not support a staged load",
-    "It stores no maintenance reason, so our maintenance cannot be distinguished from an operator's and must not be cleared.",
+    "It does not store a maintenance reason, so maintenance set by nova2ironic cannot be distinguished from an operator's and must not be cleared.",
     "Load without --staged while no conductor runs, then start the conductors one by one.",
   ),
   "N2I-E310": refused(
     "nova-compute is still running",
     "It would overwrite changed rows, act on machines that Ironic is to manage, and delete compute nodes and resource providers of nodes that a rollback removes.",
-    "Stop nova-compute on the named hosts, wait a minute, then repeat the command, or override with --allow-running-compute. If a rollback ran while it was running (compute nodes gone, power_state 0), leave it stopped and restore them with power, plan and apply, then start it.",
+    "Stop nova-compute on the listed hosts, wait a minute, then repeat the command. To skip this check, use --allow-running-compute. If a rollback ran while nova-compute was running (compute nodes are missing, power_state is 0), keep nova-compute stopped, restore the rows with power, plan and apply, then start it.",
   ),
   "N2I-E311": refused(
-    "Nova database not given",
-    "Machines that Nova's rows assign to old hosts or images are not migrated, and a running nova-compute would act on them. During a rollback, it deletes the compute nodes and resource providers of removed nodes.",
-    "Give --nova-db, or --leave-nova to change Ironic alone.",
+    "Nova database not specified",
+    "Machines that Nova's rows assign to old hosts or images are not migrated, and a running nova-compute would act on them. During a rollback, nova-compute deletes the compute nodes and resource providers of removed nodes.",
+    "Specify --nova-db, or use --leave-nova to change only Ironic.",
   ),
   "N2I-E312": refused(
     "Ironic has nodes that this run did not load",
-    "The upgrade loads into an empty Ironic, so this may be the wrong one.",
-    "Find the owner of the nodes. If Ironic is right, repeat plan with --allow-other-nodes, then apply.",
+    "The upgrade loads into an empty Ironic, so this may be the wrong deployment.",
+    "Find the owner of the nodes. If this is the right deployment, run plan again with --allow-other-nodes, then apply.",
   ),
   "N2I-E318": locked(
     "a transaction of another run has not ended",
-    "Its client is gone or silent, but the server may execute it later, such as a COMMIT that waits for a standby.",
-    "Restore the standby, free the disk, or end that session on the server (pg_terminate_backend, KILL). Then repeat the command.",
+    "Its client is disconnected or silent, but the server may still complete it, for example a COMMIT that waits for a standby.",
+    "Restore the standby, free up disk space, or end that session on the server (pg_terminate_backend, KILL). Then repeat the command.",
   ),
   "N2I-E320": refused(
     "no loaded machines to finish",
-    "This run loaded none, another run folder has the load, or the load was rolled back.",
-    "Give the --run of the apply. status shows its state.",
+    "This run has not loaded any machines, the load belongs to a different run folder, or it was rolled back.",
+    "Pass the run folder of apply as --run. status shows its state.",
   ),
   "N2I-E321": refused(
     "this run is finished",
-    "Tenants use their machines, so a rollback or another load would act on machines that Nova manages.",
-    "If you dropped nova_bm, restore its dump first, then protect the machines again with finish --undo, or give --after-finish. Machines deleted, rebuilt or given to another tenant since then are skipped and listed.",
+    "Tenants are using the machines, so a rollback or another load would act on machines that Nova manages.",
+    "If you dropped nova_bm, restore its dump first. Then protect the machines again with finish --undo, or use --after-finish. Machines that have since been deleted, rebuilt or assigned to another tenant are skipped and listed.",
   ),
   "N2I-E325": refused(
     "the plan loads no machine",
-    "apply would change flavors and hosts in Nova, and report success without a load.",
+    "apply would change flavors and hosts in Nova, and report success without loading any machine.",
     "Fix the data or accept the findings in the site document, then repeat plan. --skip-blocked does not help here.",
   ),
   "N2I-E326": refused(
     "nothing to compare",
-    "This check compared no row, machine or setting.",
+    "This check did not compare any row, machine or setting.",
     "Run status to see the contents of the run, and check --run, --node and the databases.",
   ),
   "N2I-E327": refused(
     "the window of this run is closed",
     "This run has a maintenance window, and only an open window allows writes.",
-    "Open it with nova2ironic window open, or give --no-window REASON, which is recorded.",
+    "Open it with nova2ironic window open, or pass --no-window REASON, which is recorded.",
   ),
   "N2I-E328": refused(
     "the run needs the operator",
@@ -205,26 +205,26 @@ export const REFUSALS = {
   ),
   "N2I-E329": refused(
     "a hook failed",
-    "The preparation or check of the hook is not complete, so the run stops.",
-    "Read its output in log.jsonl, then repeat the run command, which repeats the stage of a before- hook with its hooks. It does not repeat the after- hook of a completed stage: do that work by hand.",
+    "The preparation or check that the hook performs is not complete, so the run stops.",
+    "Read its output in log.jsonl, then repeat the run command. After a failed before- hook, it repeats the stage and its hooks. It does not repeat the after- hook of a completed stage, so do that work by hand.",
   ),
   ...MOVES,
   // Retirement of nova_bm.
   "N2I-E340": refused(
     "nova_bm cannot be retired yet",
     "It is the only record of machines that are not in Ironic as planned.",
-    "Resolve the named conditions, then repeat retire.",
+    "Resolve the listed conditions, then repeat retire.",
   ),
   // Rehearsal on copies of the databases.
   "N2I-E351": refused(
     "the database is not a copy for a rehearsal",
-    "A rehearsal writes, so it must not use the plan's own databases or a database in use.",
-    "Restore a backup of the database under another name, and give that database.",
+    "A rehearsal writes to its databases, so it must not use the plan's own databases or a database in use.",
+    "Restore a backup of the database under a different name, and specify that database.",
   ),
   "N2I-E352": refused(
     "this run cannot be rehearsed",
     "A rehearsal runs the whole plan on copies of the databases before apply changes Ironic.",
-    "Rehearse a plan for Ironic's database before apply, with --ironic-db for its copy.",
+    "Before apply, rehearse a plan for Ironic's database, and specify the copy of the database with --ironic-db.",
   ),
   // This host.
   ...LEASE_REFUSALS,
@@ -235,13 +235,13 @@ export const REFUSALS = {
   ),
   "N2I-E410": usage(
     "unusable TFTP tree",
-    "Boot files are read from the compute hosts' trees and staged into the conductor's.",
-    "Name the folder that the TFTP server serves, or a copy of it.",
+    "Boot files are read from the compute hosts' trees and staged in the conductor's tree.",
+    "Specify the folder that the TFTP server serves, or a copy of it.",
   ),
   "N2I-E900": bug(
     "internal error",
-    "nova2ironic reached a state that its authors did not expect.",
-    "Report it with the text above. The journal is intact.",
+    "nova2ironic reached an unexpected state.",
+    "Report this bug with the text above. The journal is intact.",
   ),
 };
 

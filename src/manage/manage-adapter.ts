@@ -110,7 +110,7 @@ export async function openAdapter(
     ...{ look: hands.look, zones: hands.servers.zones },
     async fault({ id }) {
       const { driver } = await hands.hardware.read(id);
-      return driver === FAKE ? "its driver is fake-hardware: nothing reaches the machine" : null;
+      return driver === FAKE ? "its fake-hardware driver does not control a machine" : null;
     },
   };
 }
@@ -129,10 +129,10 @@ function checkProject(entries: Entries, project: string | null): void {
   if (typeof own !== "string" || project === null || own === project) return;
   throw new MigrationError(
     "N2I-E300",
-    `this run creates servers in project ${own}, but the login is for project ${project}`,
+    `this run creates servers in project ${own}, but the credentials are for project ${project}`,
     {
-      why: "Nova lists only the servers of the login's own project.",
-      fix: "Use a login for the project of this run.",
+      why: "Nova lists only the servers in the project of the credentials.",
+      fix: "Use credentials for the project of this run.",
     },
   );
 }
@@ -144,8 +144,8 @@ export function checkAdapter(entries: Entries, wanted: string): void {
   throw new MigrationError(
     "N2I-E100",
     known === "nova"
-      ? "this run creates Nova servers. Add --nova and --flavor, or use another --run"
-      : "this run creates Ironic allocations. With --nova, use another --run",
+      ? "this run creates Nova servers. Add --nova and --flavor, or use a different --run"
+      : "this run creates Ironic allocations. With --nova, use a different --run",
   );
 }
 

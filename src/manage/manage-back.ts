@@ -35,7 +35,7 @@ export const IN_FLIGHT = 4;
 export function managedBack(words: UnmanageOptions): Rollback {
   const { all, inFlight: most = IN_FLIGHT } = words;
   return rollbackOf({ kind: "manage" }, words, (sink) => ({
-    nothing: "this run managed no machine",
+    nothing: "this run did not manage any machine",
     async find(run, entries) {
       const managed = managedIn(entries);
       return all && managed.size === 0 ? null : { run, entries, managed };
@@ -115,7 +115,7 @@ async function selectedRecords(
     node.filter((_, at) => fits(meant[at] ?? []));
   const twice = of((ids) => ids.length > 1);
   if (twice.length > 0)
-    throw new MigrationError("N2I-E306", `${listed(twice, NAMED)} means more than one machine`, {
+    throw new MigrationError("N2I-E306", `${listed(twice, NAMED)} matches more than one machine`, {
       why: "A node and the record of another node have this name.",
       fix: "Use the node's uuid. verify --all-rows lists them.",
     });
@@ -123,7 +123,7 @@ async function selectedRecords(
   if (unknown.length > 0)
     throw new MigrationError("N2I-E306", `this run did not manage ${listed(unknown, NAMED)}`, {
       why: "Rollback affects only records of this run. A machine is identified by its node's uuid or name, or by its record's name.",
-      fix: "Name one of its machines. verify --all-rows lists them.",
+      fix: "Specify one of its machines. verify --all-rows lists them.",
     });
   return new Set(meant.flat());
 }
@@ -135,7 +135,7 @@ export function verifyManaged(
 ): Promise<VerifiedRows> {
   return closing(async (keep) => {
     const { entries, managed } = await openManaged(words.run);
-    if (managed.size === 0) throw new MigrationError("N2I-E326", `${words.run} managed no machine`);
+    if (managed.size === 0) throw new MigrationError("N2I-E326", `${words.run} has no machines`);
     const place = await openManageClients(words, keep, sink.say);
     checkSameIronic(entries, place.service.identity.address);
     const adapter = await openAdapter(place, keep, entries, null);

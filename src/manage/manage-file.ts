@@ -20,7 +20,7 @@ export function readMachines(file: string): readonly ManageRequest[] {
     ? fromYaml(parseDocument(text, file), faults)
     : fromCsv(text, faults);
   if (machines.length === 0 && faults.length === 0) faults.push("no machine is listed");
-  if (machines.length > MOST) faults.push(`it names more than ${MOST} machines`);
+  if (machines.length > MOST) faults.push(`it lists more than ${MOST} machines`);
   if (faults.length > 0)
     throw new MigrationError("N2I-E103", `${file}: ${listed(faults, TOLD, "; ")}`, {
       fix: `Write node,name on the first line of CSV, or a list of objects with ${MEMBERS.join(", ")} and metadata in YAML.`,

@@ -59,7 +59,7 @@ export async function managedState(path: string) {
       back: `${began - all.length} rolled back`,
     },
     next:
-      all.length === 0 ? "nothing; this run was rolled back" : nextOf(given, opened, all.length),
+      all.length === 0 ? "nothing, this run was rolled back" : nextOf(given, opened, all.length),
     changed: all.length,
   };
 }

@@ -185,7 +185,7 @@ async function changesOf(
     const id = uuids[at] ?? "";
     const before = begun.get(id)?.name ?? name;
     return [
-      ...(met.size === met.add(id).size ? [`node ${id} is named more than once`] : []),
+      ...(met.size === met.add(id).size ? [`node ${id} is listed more than once`] : []),
       ...[zoneFault(zone, id) ?? []].flat(),
       ...(before === name ? [] : [`this run already manages node ${id} as ${before}`]),
     ];

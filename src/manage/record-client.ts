@@ -79,7 +79,7 @@ export function networkOf({
     if (found !== null) return found;
     throw new MigrationError(
       "N2I-E106",
-      "no endpoint of Neutron is known, and Neutron ports are named",
+      "no Neutron endpoint is known, but Neutron ports are specified",
       { fix: "Use --os-cloud, or set OS_NETWORK_ENDPOINT_OVERRIDE." },
     );
   };

@@ -50,7 +50,7 @@ export function serveManageable(asked: ManageableOptions, told: ManageableReport
       checkAdapter(entries, "allocation");
       const service = {
         stopping:
-          "Stopping: no new connections. Open requests are answered. A second signal stops it at once.",
+          "Stopping: no new connections. Open requests are answered. A second signal stops the service immediately.",
         reload: () => told.say(policy.reload()),
       };
       await withSession(

@@ -42,12 +42,12 @@ export interface BootPlan {
   readonly root_uuid: string;
   /** Kernel arguments after `root=`. */
   readonly args: string;
-  /** Label by which the release boots a tenant. Null if its take-over removes boot files. */
+  /** Label by which the release boots a tenant. Null if its takeover removes boot files. */
   readonly label: string | null;
   /** The tenant's own, below the root of the old tree. Null if unknown. */
   readonly kernel: string | null;
   readonly ramdisk: string | null;
-  /** nova-compute's my_ip and boot file: Neutron's DHCP options before a take-over. */
+  /** nova-compute's my_ip and boot file: Neutron's DHCP options before a takeover. */
   readonly dhcp: { readonly server: string | null; readonly file: string } | null;
 }
 

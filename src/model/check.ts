@@ -178,7 +178,7 @@ export interface CheckView {
   readonly computes: Lookup<string> | null;
   /** Instances whose own flavor requests no resource class. */
   readonly classless: TextSet;
-  /** Pace of take-over. Null without ironic.conf. */
+  /** Pace of takeover. Null without ironic.conf. */
   readonly pace: TakeOverPace | null;
   /** Folder of the run, or its future path, and the free bytes there. */
   readonly run: RunFolderState & { readonly free: number };

@@ -24,7 +24,7 @@ export interface Rule {
   /** Finding if there is no value. */
   readonly missing?: FindingCode;
   /**
-   * `takeover`: only if take-over needs the instance's image. `deploy-images`: only if it also
+   * `takeover`: only if takeover needs the instance's image. `deploy-images`: only if it also
    * needs these. `netboot`: only if it writes a boot file with the root's uuid.
    */
   readonly missing_when?: "takeover" | "deploy-images" | "netboot";
@@ -121,7 +121,7 @@ export interface TargetDoc {
   readonly power_keys: readonly string[];
   /** ipmitool in distributions at the time of the release. @source facts/ipmi.md 5.1 */
   readonly ipmitool: ConductorIpmitool;
-  /** Needs of take-over: the instance's image, with `deploy-images` also those. */
+  /** Needs of takeover: the instance's image, with `deploy-images` also those. */
   readonly takeover: "deploy-images" | "image" | "none";
   /**
    * Needs of adoption for a machine that boots from the network, in addition to a port: deploy
@@ -130,13 +130,13 @@ export interface TargetDoc {
    */
   readonly adoption: "deploy-images" | "conductor-images" | "none";
   /**
-   * Boot file after take-over of a machine that boots from the network: `deploy` leaves deploy
+   * Boot file after takeover of a machine that boots from the network: `deploy` leaves deploy
    * mode, `edit` changes an existing file, `netboot` writes it, `local` removes it. `edit` and
    * `netboot` use the root's uuid.
    * @source facts/ironic.md 2.3
    */
   readonly boot: "deploy" | "edit" | "netboot" | "local";
-  /** Boot file label of a tenant. Null if take-over removes the file. */
+  /** Boot file label of a tenant. Null if takeover removes the file. */
   readonly boot_label: string | null;
   /** boot_option capability of machines with an instance, if required. */
   readonly boot_option: string | null;

@@ -126,7 +126,7 @@ function nodeOf(item: unknown): object {
  */
 async function pageAfter(at: IronicRequest, { items, more }: Page): Promise<Page | null> {
   if (!more || items.length === 0) return null;
-  let why = "all nodes of a page were deleted";
+  let why = "all nodes on a page were deleted";
   for (const item of items.slice(-TRIED).toReversed()) {
     const marker = String(objectOf(item).uuid);
     const answer = await put(at, listQuestion(at.range, marker));

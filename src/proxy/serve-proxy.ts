@@ -28,7 +28,7 @@ export async function serveProxy(asked: ProxyOptions, told: ProxyReport): Promis
   let reload: () => void = () => undefined;
   const interrupt = processContext().onInterrupt({
     stopping:
-      "Stopping: no new connections. Open requests are answered. A second signal stops it at once.",
+      "Stopping: no new connections. Open requests are answered. A second signal stops the service immediately.",
     reload: () => reload(),
   });
   try {
@@ -55,7 +55,7 @@ export async function openProxy(
     const listener = await bound(asked, route, told.served);
     for (const name of ignored())
       told.say(
-        `${name} is ignored: the proxy has no login and sends each caller's token to Ironic.`,
+        `${name} is ignored: the proxy has no credentials and sends each caller's token to Ironic.`,
       );
     const ironic = await Promise.race([ironicVersionText(proxy), stopped(stop)]);
     told.say(`listening on ${listener.url}, ${ironic}, ${policy.policyText()}`);

@@ -56,13 +56,13 @@ export async function askFence(
     if (!signal.aborted) throw cause;
     throw new MigrationError(
       "N2I-E316",
-      `--fence-command was stopped: ${from} is not known to be down`,
+      `--fence-command was stopped: ${from} is not confirmed to be down`,
     );
   });
   for (const line of lines) say(`Fence command: ${quote(line)}`);
   if (fault !== null)
     throw new MigrationError(
       "N2I-E316",
-      `--fence-command ${fault}: ${from} is not known to be down`,
+      `--fence-command ${fault}: ${from} is not confirmed to be down`,
     );
 }

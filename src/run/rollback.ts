@@ -131,6 +131,6 @@ function checkScope(all: boolean, names: readonly string[]): void {
   if (all === names.length > 0)
     throw new MigrationError(
       "N2I-E305",
-      all ? "--all and --node exclude each other" : "there is no scope for the rollback",
+      all ? "--all and --node are mutually exclusive" : "no scope was specified for the rollback",
     );
 }

@@ -107,7 +107,7 @@ export async function sealOf(
   throw new MigrationError(
     "N2I-E115",
     `${keyFile ?? join(run.path, KEY)} (${seal.id}) is not the key that sealed this file (${sealedWith})`,
-    fits === null ? {} : { fix: `Give the matching key: --key-file ${shellArgument(fits)}` },
+    fits === null ? {} : { fix: `Specify the matching key: --key-file ${shellArgument(fits)}` },
   );
 }
 
@@ -131,7 +131,7 @@ export async function sealToLoad(
   } catch (cause) {
     const snapshot = await orNull(digestOnly(`${run.path}/${SNAPSHOT}`, "snapshot"));
     if (snapshot === null || snapshot === made_from.snapshot) throw cause;
-    throw new MigrationError("N2I-E114", `${run.path}: the plan was made from another snapshot`, {
+    throw new MigrationError("N2I-E114", `${run.path}: the plan belongs to a different snapshot`, {
       cause,
     });
   }

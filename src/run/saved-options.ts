@@ -33,7 +33,7 @@ type Saved = ReadonlyMap<string, Connection>;
 
 const FILE = "connections.yaml";
 const FORMAT = "nova2ironic/connections@1";
-const HEAD = `# Options of earlier commands of this run. The command line overrides them. Edit this file as nova2ironic.yaml.\nformat: ${FORMAT}\n`;
+const HEAD = `# Options of earlier commands of this run. The command line overrides them. Edit this file like nova2ironic.yaml.\nformat: ${FORMAT}\n`;
 const SECTION = "decisions:\n";
 /** Options of the run's plan. */
 const PLANNED = "planned.json";

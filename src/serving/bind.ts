@@ -35,8 +35,8 @@ function hostAndPort(place: string) {
 /** @throws MigrationError N2I-E100 if other hosts can reach a service without tokens */
 export function checkLoopback(asked: Pick<ProxyOptions, "auth" | "listen">): void {
   if (asked.auth !== "none" || LOOPBACK.test(hostAndPort(asked.listen).host)) return;
-  throw new MigrationError("N2I-E100", "--auth none needs a loopback address in --listen", {
-    fix: "Listen on 127.0.0.1 or [::1]: with --auth none, the service accepts requests without a token.",
+  throw new MigrationError("N2I-E100", "--auth none requires a loopback address in --listen", {
+    fix: "Listen on 127.0.0.1 or [::1], because with --auth none, the service accepts requests without a token.",
   });
 }
 

@@ -19,14 +19,14 @@ export function openPolicy(
     current: () => current,
     policyText: () => (file === undefined ? `policy ${own} own (role:admin)` : `policy ${file}`),
     reload(): string {
-      if (file === undefined) return "There is no policy file to read again.";
+      if (file === undefined) return "There is no policy file to reload.";
       try {
         current = read();
-        return `${file} was read again, and its rules are in force.`;
+        return `${file} was reloaded, and its rules are in effect.`;
       } catch (error) {
         // A broken file must not end the service.
         const why = error instanceof Error ? error.message : String(error);
-        return `${file} was not reloaded, and the previous rules stay in force: ${why}`;
+        return `${file} was not reloaded, and the previous rules remain in effect: ${why}`;
       }
     },
   };

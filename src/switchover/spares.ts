@@ -46,15 +46,15 @@ export function listSpares(
     if (need !== undefined && classes.length === 0)
       throw new MigrationError(
         "N2I-E326",
-        "this login can see no active machine that boots from a volume",
+        "no active machine that boots from a volume is visible with these credentials",
         {
-          fix: "Check that the login may list all nodes. A member of a project sees only the nodes of that project.",
+          fix: "Check that these credentials may list all nodes. Members of a project see only the nodes of that project.",
         },
       );
     await show(classes);
     if (incapable.length > 0)
       note(
-        `${counted(incapable.length, "machine boots", "machines boot")} from a volume but cannot move: ${listed(incapable, NAMED)}`,
+        `${counted(incapable.length, "machine boots", "machines boot")} from a volume but cannot be moved: ${listed(incapable, NAMED)}`,
       );
     if (unusable.length > 0)
       note(
@@ -72,7 +72,7 @@ function isShort(
   const short = classes.filter(({ candidates }) => candidates.length < need);
   for (const { example, machines, candidates, nearest } of short)
     note(
-      `${nodeName(example)}${machines > 1 ? ` and ${machines - 1} like it` : ""}: ${candidates.length} of ${counted(need, "spare")}${nearest === null ? "" : `; the nearest is ${nodeName(nearest.spare)}: ${nearest.why}`}`,
+      `${nodeName(example)}${machines > 1 ? ` and ${machines - 1} like it` : ""}: ${candidates.length} of ${counted(need, "spare")}${nearest === null ? "" : `; the closest is ${nodeName(nearest.spare)}: ${nearest.why}`}`,
     );
   return short.length > 0;
 }

@@ -65,7 +65,7 @@ export function switchoverBack(words: BackOptions): Rollback {
           leave(left);
           sink.result(
             isComplete && left.length === 0
-              ? `Rollback: ${nameIn(plan)} is as it was.`
+              ? `Rollback: ${nameIn(plan)} is in its former state.`
               : `Rollback: ${left.length} left.`,
           );
           return isComplete ? ENDED : null;

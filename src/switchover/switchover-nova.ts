@@ -85,7 +85,7 @@ export async function reopenSwitchNova(
 ): Promise<OpenNova | null> {
   if (server === null) return null;
   if (novaDb === undefined)
-    throw new MigrationError("N2I-E100", "this run changes Nova's rows and needs --nova-db");
+    throw new MigrationError("N2I-E100", "this run changes Nova's rows and requires --nova-db");
   const asked = { novaDb, placement: placement && server.placement };
   return openSwitchNova(asked, place, keep, { readOnly });
 }

@@ -161,7 +161,7 @@ async function failed(
   );
 }
 
-const AGAIN = "The switchover was rolled back. Run the same command again to choose another spare.";
+const AGAIN = "The switchover was rolled back. Run the command again to choose a different spare.";
 
 /** The position of the volumes, from the journal. */
 export function volumePositionOf({

@@ -187,9 +187,9 @@ async function chosen(
   const passed =
     on === 0
       ? ""
-      : `; ${counted(on, "node that is not off was", "nodes that are not off were")} skipped: name one to power it off`;
+      : `; ${counted(on, "node that is not off was", "nodes that are not off were")} skipped: specify a node to power it off`;
   throw new MigrationError(
     "N2I-E387",
-    `no suitable destination for ${nodeName(source)}${near ? `; the nearest is ${nodeName(near.spare)}: ${near.why}` : ""}${passed}`,
+    `no suitable destination for ${nodeName(source)}${near ? `; the closest is ${nodeName(near.spare)}: ${near.why}` : ""}${passed}`,
   );
 }

@@ -161,7 +161,7 @@ async function once(
       checkSwitchClients(entries, place.service.identity.address);
       const first = switchedIn(entries)?.plan ?? plan ?? (await at.again(accepted));
       if (first.server !== null && place.nova === null)
-        throw new MigrationError("N2I-E100", "this run changes Nova's rows and needs --nova-db");
+        throw new MigrationError("N2I-E100", "this run changes Nova's rows and requires --nova-db");
       const act = { ...words, run: path, sourceConfirmedOff: false };
       const own = { ...place, nova: first.server === null ? null : place.nova };
       await withSession(

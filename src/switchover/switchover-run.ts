@@ -119,7 +119,7 @@ export async function switchState(path: string) {
   if (switched === null)
     return {
       fields: { ironic, source: "", destination: "", state: "ROLLED_BACK or not started", at: "" },
-      next: "nothing; this run has no open changes",
+      next: "nothing, because this run has no open changes",
       changed: 0,
     };
   const { plan, begun } = switched;

@@ -79,7 +79,7 @@ function checkSame(plan: Switchover, { source, destination }: SwitchOptions): vo
     return;
   throw new MigrationError(
     "N2I-E100",
-    `this run moves ${plan.source_name ?? plan.source} to ${plan.destination_name ?? plan.destination}. For another switchover, give another --run`,
+    `this run moves ${plan.source_name ?? plan.source} to ${plan.destination_name ?? plan.destination}. For another switchover, use a different --run`,
   );
 }
 
@@ -99,7 +99,7 @@ async function preview(
   const { plan, source, destination } = await decided(words, { ...place, nova }, shows);
   await shows.steps(stepRows(plan, source, destination));
   sink.note(
-    `${nodeName(destination)} is identical to ${nodeName(source)}. Nothing was changed, and there is no run.`,
+    `${nodeName(destination)} is identical to ${nodeName(source)}. Nothing was changed, and no run was created.`,
   );
   return true;
 }

@@ -95,7 +95,7 @@ async function fenced(
     name: "--on-fenced",
     program: onFenced,
     args: [],
-    fix: "Name an executable program.",
+    fix: "Specify an executable program.",
   };
   const { HOME = "/" } = processContext().env;
   const environment = { HOME, NOVA2IRONIC_HOST: host };

@@ -109,7 +109,7 @@ function novaBack(words: HostPlaces & RollbackOptions): Rollback {
               );
           }
         } else if ((await fencesOf(plans, session.journal.entries())) > 0)
-          sink.result("A fence of this run is kept, because machines of that host are left.");
+          sink.result("A fence of this run is kept, because not all machines were returned.");
         for (const host of await silentOf(place, plans)) sink.result(queueText(host));
         return ENDED;
       }),

@@ -43,14 +43,14 @@ function checkMode(
 ): void {
   if (variant === "baremetal" && nova_bm === undefined)
     throw new MigrationError("N2I-E315", `${path} moves machines of Ironic`, {
-      fix: "Omit --nova-bm-db, or create another plan with host plan.",
+      fix: "Omit --nova-bm-db, or create a new plan with host plan.",
     });
   if (mode === "move") return;
   // The host was neither watched nor confirmed as down.
   const by =
     nova_bm === undefined ? "Resume with host takeover" : "Its agent or host takeover resumes it";
   throw new MigrationError("N2I-E315", `${path} takes over a dead host`, {
-    fix: `${by}, or create another plan with host plan.`,
+    fix: `${by}, or create a new plan with host plan.`,
   });
 }
 

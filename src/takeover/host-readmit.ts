@@ -91,7 +91,7 @@ async function fencing(
     if (fences > 0 || unfenced) plans.push(plan);
   }
   if (plans.length > 0 && !hasLifted(host, entries)) return plans;
-  throw new MigrationError("N2I-E319", `this run has no fence of ${host}`, {
+  throw new MigrationError("N2I-E319", `this run did not fence ${host}`, {
     fix: `If another run fenced the host, readmit it there. If an operator forced it down, run: openstack compute service set --up ${host} nova-compute`,
   });
 }
@@ -105,8 +105,8 @@ async function taking(
   const plan = await presentMoves(run);
   checkSpelling(host, plan.manifest.from);
   if (await isAbout(host, plan, entries)) return [plan];
-  throw new MigrationError("N2I-E319", `this run moved no machine of ${host}`, {
-    fix: "Use the --run of its takeover. For an agent it is FOLDER/HOST-EPOCH.",
+  throw new MigrationError("N2I-E319", `this run did not move any machine of ${host}`, {
+    fix: "Pass the run folder of its takeover as --run. For an agent, it is FOLDER/HOST-EPOCH.",
   });
 }
 
@@ -120,7 +120,7 @@ async function liftFences(
   const check = await mayComeBack(place, plans, words, sink, async () =>
     foundIn(
       await servedElsewhere(place.database, host),
-      `instances name ${host}, but other hosts serve their machines`,
+      `instances have host ${host}, but other hosts serve their machines`,
     ),
   );
   const [{ id } = { id: null }] = await readBeats(place.database, [host]);
@@ -266,7 +266,7 @@ async function holdersText(
   );
   const uuids = locked.map(({ uuid }) => uuid);
   return [
-    ...foundIn(taken, `instances name ${host}, but other hosts have their machines`),
+    ...foundIn(taken, `instances have host ${host}, but other hosts have their machines`),
     ...foundIn(half, `machines of ${host} have an unfinished move: roll it back or finish it`),
     ...foundIn(
       uuids,

@@ -24,9 +24,9 @@ export async function hostState(run: RunFolder) {
   const next = (): string => {
     if (progress.next === "rollback") return nextCommand("rollback", given, { all: true });
     if (progress.next === "verify") return nextCommand("verify", given);
-    if (progress.next === "nothing") return "nothing; this run was rolled back";
+    if (progress.next === "nothing") return "nothing, this run was rolled back";
     if (move === 0 && fence.length === 0)
-      return `nothing can be moved; for the reasons, run nova2ironic show ${run.path}/plan`;
+      return `no machine can be moved. For the reasons, run nova2ironic show ${run.path}/plan`;
     if (mode === "move") return nextCommand("host", given, {}, "move");
     if (isLegacy && takenByHand(entries).size === 0)
       return `the agent of ${to.join(", ")} resumes it`;

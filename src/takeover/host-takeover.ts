@@ -207,7 +207,7 @@ export async function askDown(
   if (fenceCommand !== undefined) return confirm(what);
   if (yes)
     throw new MigrationError("N2I-E303", `--yes does not confirm that ${from} is down`, {
-      fix: "Pass --confirmed-down, or the site's fence with --fence-command.",
+      fix: "Pass --confirmed-down, or the site's fencing program with --fence-command.",
     });
   await confirm(`Is ${from} down, and does its nova-compute stay down? ${what}`);
 }

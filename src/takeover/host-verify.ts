@@ -47,7 +47,7 @@ export async function verifyHosts(words: HostVerifyOptions, sink: Sink): Promise
     const { machines } = present.manifest.counts;
     const counts = await listVerdicts(verdicts(), machines, sink, words.allRows);
     if (counts.validated + counts.wrong === 0)
-      throw new MigrationError("N2I-E326", "the plan moves no machine");
+      throw new MigrationError("N2I-E326", "the plan does not move any machine");
     return counts;
   });
 }

@@ -80,7 +80,7 @@ export async function configuredDownTime({
   if (text === null || text === undefined || text.trim() === "") return null;
   if (Number(text) > 0) return Number(text);
   throw new MigrationError("N2I-E104", `${novaConf}: service_down_time is not a number above 0`, {
-    fix: "Correct [DEFAULT]service_down_time in that file, or give --service-down-time.",
+    fix: "Correct [DEFAULT]service_down_time in that file, or use --service-down-time.",
   });
 }
 

@@ -113,21 +113,21 @@ function* judgeMachine(
   yield* judgeComputes(row, computes, to, ({ owner: served, service_id }) => {
     if (served === to)
       return service_id !== null && owner !== undefined && service_id !== owner.id
-        ? `it names ${to}, but service_id ${service_id} belongs to another host`
+        ? `it has host ${to}, but service_id ${service_id} belongs to another host`
         : null;
     if (served === from)
-      return `it still names ${from}. nova-compute of ${to} changes it at its next pass`;
+      return `it still has host ${from}. nova-compute of ${to} changes it in its next pass`;
     // Nova's hash ring may assign an idle machine to any host.
-    return instances.length === 0 ? null : `it names ${served}, expected ${to}`;
+    return instances.length === 0 ? null : `it has host ${served}, expected ${to}`;
   });
 }
 
 /** A node with an instance that Nova does not have: its nova-compute may tear it down. */
 function orphaned(instance: string | null, tenant: NodeTenant): string | null {
   if (tenant === undefined)
-    return "orphaned: it was deleted, but Ironic's node may still name it. Pass --ironic-db or a login";
+    return "orphaned: it was deleted, but Ironic's node may still refer to it. Pass --ironic-db or credentials";
   return same(tenant?.instance_uuid, instance)
-    ? "orphaned: Nova has no such instance, but Ironic's node names it"
+    ? "orphaned: Nova has no such instance, but Ironic's node refers to it"
     : null;
 }
 
@@ -143,7 +143,7 @@ function* judgeComputes(
     const owners = computes.map(({ owner }) => owner).join(", ");
     yield row("compute_nodes", `${computes.length} live rows: ${owners}`);
   } else if (first === undefined)
-    yield row("compute_nodes", `no live row. nova-compute of ${to} creates one at its next pass`);
+    yield row("compute_nodes", `no live row. nova-compute of ${to} creates one in its next pass`);
   else yield row(`compute_nodes:${first.id}`, faultOf(first));
 }
 
@@ -180,7 +180,7 @@ async function* judgeLegacy(
 
 function portFault({ move: { to, tenant }, now, wanted }: ObservedPort): string | null {
   const host = wanted?.host ?? to;
-  if (!now) return "it is not in Neutron, or this login cannot read its host";
+  if (!now) return "it is not in Neutron, or its host is not visible with these credentials";
   if (!same(now.device_id, tenant?.uuid ?? null))
     return `it belongs to ${now.device_id || "no device"}`;
   if (now.host !== host) return `binding:host_id is ${now.host}, expected ${host}`;
@@ -234,7 +234,7 @@ function* judgeNova(
   if (was !== null && names !== null && same(names, was.uuid)) {
     const gone = tenant === null ? "not in Nova" : tenant.deleted ? "deleted in Nova" : null;
     if (gone !== null)
-      yield row(`instances:${was.id}`, `orphaned: bm_nodes names ${names}, which is ${gone}`);
+      yield row(`instances:${was.id}`, `orphaned: bm_nodes refers to ${names}, which is ${gone}`);
     else yield row(`instances:${was.id}`, hostFault(tenant?.host ?? null, to));
   }
   yield* judgeComputes(row, computes, to, ({ owner }) => hostFault(owner, to));

@@ -36,7 +36,7 @@ export async function support(words: SupportOptions, sink: Sink) {
   const path = resolve(cwd(), words.to ?? `${basename(run.path)}-support.tar.gz`);
   if (existsSync(path))
     throw new MigrationError("N2I-E100", `${path} already exists`, {
-      fix: "Name another file with --to, or remove the existing file.",
+      fix: "Specify a different file with --to, or remove the existing file.",
     });
   sink.say(`${VERSION}, Node ${process.version}, ${process.platform} ${process.arch}`);
   const { files, leftOut } = await filesOf(run.path);
@@ -77,7 +77,7 @@ async function filesOf(run: string) {
     else sort(name, entry.isFile());
   }
   if (files.length === 0)
-    throw new MigrationError("N2I-E110", `${run} has nothing that this tool wrote`);
+    throw new MigrationError("N2I-E110", `${run} does not contain any file that this tool wrote`);
   return { files: files.sort(), leftOut };
 
   function sort(name: string, isFile: boolean): void {
@@ -90,6 +90,6 @@ async function filesOf(run: string) {
 /** The reason why a file is excluded. */
 function whyNot(name: string, isFile: boolean): string | null {
   if (IS_KEY.test(name)) return "it opens the run's secrets";
-  if (!isFile) return "it is no regular file";
+  if (!isFile) return "it is not a regular file";
   return OURS.test(name) ? null : "this tool did not write it";
 }

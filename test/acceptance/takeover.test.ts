@@ -49,7 +49,7 @@ for (const engine of engines("mysql", "postgresql"))
     writeFileSync(log, `${LOG.slice(0, 2).join("\n")}\n`);
     const healthy = await verify(0, "--conductor-log", log);
     assert.equal(healthy.out, "");
-    assert.match(healthy.err, /^Take-over: 3 handed over, .*\nLogs: 0 faults in 1 log\.$/m);
+    assert.match(healthy.err, /^Takeover: 3 handed over, .*\nLogs: 0 faults in 1 log\.$/m);
 
     const conductors = () => ironic.db("conductors");
     const states = ["-c", "UUID", "-c", "State", "-c", "Why"];

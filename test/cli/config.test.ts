@@ -29,7 +29,7 @@ test("the patch of an old nova.conf, applied and filled in, is what the check wa
   assert.match((await runs(2, words)).err, /^5 settings are to change\.$/m);
   conf("legacy.conf", text.replaceAll(PLACEHOLDER, "hunter4"));
   const { out, err } = await runs(0, [...words, "--check", "-f", "json"]);
-  assert.match(err, /^All settings are as needed\.$/m);
+  assert.match(err, /^All settings are correct\.$/m);
   const rows = JSON.parse(out) as { State: string; Found: string; Key: string }[];
   assert.equal(rows.length, 12);
   assert.deepEqual([...new Set(rows.map(({ State }) => State))], ["right"]);

@@ -36,7 +36,7 @@ test("of three hundred machines, a third of them broken, no command says more th
   const made = await aPage(0, "plan", [...ironic, ...plan]);
   assert.match(made.out, /\n {2}! +142 blocked: .*\n {2}\+ +148 create: .*\n {2}- +10 skipped: /);
   assert.match(made.out, /^ {2}N2I-D601 blocks +18 {2}.*\n {4}a0\S+-0+06 {2}tenant-6 /m);
-  assert.match(made.out, /\nPlan: 148 nodes, .*300 machines in all\.\n$/);
+  assert.match(made.out, /\nPlan: 148 nodes, .*300 machines in total\.\n$/);
   assert.match(made.out, /^All: nova2ironic show run\/plan --all-rows$/m);
   const all = await says(0, "plan -v", [...ironic, ...plan]);
   assert.equal(all.out.match(/^ {2}[!+-] a0{7}-/gm)?.length, MACHINES);

@@ -17,7 +17,7 @@ test("help of a command has at most 25 options, and names the common ones at its
   const { out } = await runs(0, ["host", "plan", "--help"]);
   assert.match(
     out,
-    /\nCommon options: -f -c -q -v -h .{9,55} \.\.\.\nThey are explained by: nova2ironic help common-options\n$/,
+    /\nCommon options: -f -c -q -v -h .{9,55} \.\.\.\nFor a description, run: nova2ironic help common-options\n$/,
   );
   assert.doesNotMatch(out, /^ +-q, --quiet/m);
   assert.match((await runs(0, ["help", "common-options"])).out, /`-q`, `--quiet`/);
@@ -64,12 +64,15 @@ test("the commands of a group have help of their own, and a missing or wrong one
     [["host", "--yes", "move"], /host needs a command/],
     [["host", ""], /host has no command ""/],
     [["help", "host", "lst"], /host has no command "lst"\.[\s\S]*Did you mean list\?/],
-    [["--", "host", "list"], /no command is given before --\./],
-    [[""], /no command is given before ""\./],
+    [["--", "host", "list"], /no command was specified before --\./],
+    [[""], /no command was specified before ""\./],
     [["host", "--run", "h1", "move"], /host move needs --nova-db/],
     [["--quiet", "host", "lst"], /host has no command "lst"\.[\s\S]*Did you mean list\?/],
     [["node", "list"], /node list needs --adoptable or --spares/],
-    [["node", "list", "--adoptable", "--spares"], /--adoptable and --spares exclude each other/],
+    [
+      ["node", "list", "--adoptable", "--spares"],
+      /--adoptable and --spares are mutually exclusive/,
+    ],
     [["node", "list", "--adoptable", "--need", "1"], /--need needs --spares/],
     [["node", "list", "--adoptable", "-c", "Spares"], /there is no column 'Spares'/],
     [["node", "list", "--spares", "--sort-column", "BAD"], /there is no column 'BAD'/],
@@ -165,7 +168,7 @@ test("a demo without a place to play says so, and where to look", async (t) => {
   process.env.TMPDIR = join(privateFolder(t), "gone");
   const told = await run(["demo"]);
   assertRefusal(told, 1, "N2I-E120", /cannot write \S+gone \(ENOENT\)/);
-  assert.match(told.err, /Fix: Name another folder \(--keep, or TMPDIR\), or free/);
+  assert.match(told.err, /Fix: Specify a different folder \(--keep, or TMPDIR\), or free up/);
 });
 
 test("what was mistyped is named, before what it made look missing", async () => {
@@ -183,9 +186,9 @@ test("what was mistyped is named, before what it made look missing", async () =>
     [["apply", "-all"], /apply has no option -all\./, /Did you mean --all\?/],
     [["-v", "plan"], /plan needs --run/, /plan --help/],
     [["plan", "--run"], /--run needs a value/, /--help/],
-    [["status", "--run", "m1", "-f", "xml"], /xml/, /It takes one of table, json/],
-    [["plan", "--run", "m1", "more"], /plan takes no argument more\./, /plan --help/],
-    [["--foo", "plan"], /no command is given before --foo\./, /nova2ironic help/],
+    [["status", "--run", "m1", "-f", "xml"], /xml/, /The allowed values are table, json/],
+    [["plan", "--run", "m1", "more"], /plan does not accept the argument more\./, /plan --help/],
+    [["--foo", "plan"], /no command was specified before --foo\./, /nova2ironic help/],
   ] as const)
     assertRefusal(await run([...words]), 64, "N2I-E100", said, fix);
   const camel = await run(["apply", "--run", "m1", "--novaDb", "DB", "--y"]);
@@ -200,7 +203,10 @@ test("what was mistyped is named, before what it made look missing", async () =>
 test("a wrong choice, a missing word and a wrong folder are refused in words that help", async (t) => {
   const folder = privateFolder(t);
   const aply = await refused(["run", "--run", folder, "--until", "aply"], 64, "N2I-E100");
-  assert.match(aply.err, /--until cannot be "aply".*\nFix: Did you mean apply\? It takes one of /s);
+  assert.match(
+    aply.err,
+    /--until cannot be "aply".*\nFix: Did you mean apply\? The allowed values are /s,
+  );
   await refused(["window", "opn", "--run", folder], 64, "N2I-E100", [
     /<action> of window cannot be "opn"/,
     /mean open/,

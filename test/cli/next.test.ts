@@ -124,6 +124,6 @@ test("without nova.conf extract names the hosts, and power asks for the files ra
   assert.match(asked.err, /^Next: \S+ extract .*--nova-conf HOST=FILE$/m);
   assert.doesNotMatch(asked.err, /--only failed/);
   const some = await runs(0, ["extract", ...at, ...source, "--nova-conf", `a=${conf}`]);
-  assert.match(some.err, /no nova\.conf is given for b, so the power manager of 1 machine is/);
+  assert.match(some.err, /no nova\.conf was specified for b, so the power manager of 1 machine is/);
   assert.match(some.err, /^Next: \S+ extract .*--nova-conf a=\S+ --nova-conf b=FILE$/m);
 });

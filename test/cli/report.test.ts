@@ -73,13 +73,13 @@ test("a report writes over another report, and over nothing else", async (t) => 
   await runs(0, [...report, file]);
   assert.match(readFileSync(file, "utf8"), /\| 9 s \| .* 8 machines every 9 s, by \S+ironic\.conf/);
   const check = ["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0", "--all-rows"];
-  assert.match((await run(check)).out, /Take-over of 1 machine in use: 9 s, 8 machines every 9 s/);
+  assert.match((await run(check)).out, /Takeover of 1 machine in use: 9 s, 8 machines every 9 s/);
   // Its own page stands in the run, and no other command may write there meanwhile.
   await runs(0, ["report", ...at]);
   await runs(0, ["report", ...at]);
   const mine = join(folder, "mine.md");
   writeFileSync(mine, "mine");
-  assertRefusal(await run([...report, mine]), 64, "N2I-E100", /is no report/);
+  assertRefusal(await run([...report, mine]), 64, "N2I-E100", /is not a report/);
   assert.equal(readFileSync(mine, "utf8"), "mine");
   assertRefusal(await run([...report, join(folder, "no", "where.md")]), 1, "N2I-E120");
   const left = readdirSync(folder).filter((name) => name.includes("n2i-tmp"));
@@ -107,8 +107,8 @@ test("the archive for a bug report has what the tool wrote, and no secret of the
   const ran = await made.silently(0, ["support", ...at, "--to", archive]);
   assert.match(ran.err, /Left out: secret\.key: it opens the run's secrets\./);
   assert.match(ran.err, /Left out: my passwords\.txt: this tool did not write it\./);
-  assert.match(ran.err, /Left out: snapshot\.jsonl\.old: it is no regular file\./);
-  assert.match(ran.err, /Left out: everything: it is no regular file\./);
+  assert.match(ran.err, /Left out: snapshot\.jsonl\.old: it is not a regular file\./);
+  assert.match(ran.err, /Left out: everything: it is not a regular file\./);
   assert.doesNotMatch(ran.err, /Left out: plan|everything\/|elsewhere/);
   const unpacked = join(folder, "unpacked");
   mkdirSync(unpacked);

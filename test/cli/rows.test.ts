@@ -98,7 +98,7 @@ test("every nova.conf and every column that is named counts, not only the last",
 
 test("an option that takes one value is refused when it is given twice", async () => {
   const words = ["status", "--run", "one", "--run", "two"];
-  await refused(words, 64, "N2I-E100", [/--run is given more than once/]);
+  await refused(words, 64, "N2I-E100", [/--run is specified more than once/]);
 });
 
 const FORKED: Case = {

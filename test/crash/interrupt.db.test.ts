@@ -20,7 +20,7 @@ async function signalled(
   const started = start(command, words, "commit.before:1:pause");
   await started.said("failpoint commit.before");
   started.signal(signal);
-  await started.said("once more stops at once");
+  await started.said("A second signal stops immediately");
   // Waiting at the failpoint it is inside the batch: once it goes on, twice it does not get to.
   started.signal(times === 1 ? "SIGUSR2" : signal);
   return started;
@@ -104,7 +104,7 @@ test("on postgresql, a database that falls silent at the commit ends an apply, b
     started.signal("SIGUSR2");
     if (status === 143) {
       started.signal("SIGTERM");
-      await started.said("once more stops at once");
+      await started.said("A second signal stops immediately");
       started.signal("SIGTERM");
     }
     const { err } = await ends(status, started);

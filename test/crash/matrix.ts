@@ -70,7 +70,7 @@ export async function killApplies(
           ? new RegExp(
               `^Rollback: ${rowsOf(point.kept)} rows removed, \\d+ already deleted, 0 left`,
             )
-          : /has loaded nothing/,
+          : /has not loaded any machine/,
       );
     });
 }

@@ -131,7 +131,7 @@ for (const engine of engines())
     await t.test("of two that load one snapshot at once, one is kept out", async () => {
       const first = await holding(made);
       const { err } = await ends(11, other.does("apply", YES));
-      assert.match(err, /^ERROR N2I-E302 .*another nova2ironic is writing to it/m);
+      assert.match(err, /^ERROR N2I-E302 .*another nova2ironic process is writing to it/m);
       first.signal("SIGUSR2");
       await ends(0, first);
     });

@@ -175,6 +175,6 @@ test("another run's plan is none of this one's, by its key or without", async (t
   cpSync(join(other.run, "plan"), plan, { recursive: true, dereference: true });
   const target = await digest(made.ironic);
   for (const words of [apply, verify])
-    await refused(words, 4, "N2I-E114", [/another snapshot/, /Repeat plan on the snapshot/]);
+    await refused(words, 4, "N2I-E114", [/a different snapshot/, /Run plan again on the snapshot/]);
   assert.equal(await digest(made.ironic), target);
 });

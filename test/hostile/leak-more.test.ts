@@ -31,7 +31,7 @@ function keysInTrees({ old, tree, watch }: Whole & Secrets): void {
     const key = watch(canary(`deployment key ${id}`, "")).text;
     writeFileSync(path, readFileSync(path, "utf8").replaceAll(/ONETIMEKEY\w+/g, key));
     if (at > 0) continue;
-    // What a take-over left, which is replaced, so that the journal keeps it.
+    // What a takeover left, which is replaced, so that the journal keeps it.
     mkdirSync(join(tree, FIRST));
     for (const name of ["kernel", "ramdisk"]) writeFileSync(join(tree, FIRST, name), name);
     const append = `append initrd=/tftpboot/${FIRST}`;

@@ -12,7 +12,7 @@ const FIRST = "a0000000-0000-4000-8000-000000000001";
 async function interrupted(words: readonly string[], point: string, times: 1 | 2) {
   const started = await pausedAt(`${point}:1`, words);
   started.signal("SIGINT");
-  await started.said("once more stops at once");
+  await started.said("A second signal stops immediately");
   started.signal(times === 1 ? "SIGUSR2" : "SIGINT");
   const ran = await started.ended;
   assert.equal(ran.status, 130, ran.err);
@@ -50,7 +50,7 @@ test("Ctrl-C stops a release, and it goes on and is taken back", async (t) => {
   assert.match(first.out, /^Handover: 1 machine released now, 0 handed over, 1 waiting/m);
   assert.match((await run(["status", ...at])).out, /1 of 2 staged machines released/);
   const seen = await runs(2, ["verify", ...at, ...reader, "--takeover"]);
-  assert.match(seen.err, /^Take-over: 0 handed over, 1 waiting, 1 staged/m);
+  assert.match(seen.err, /^Takeover: 0 handed over, 1 waiting, 1 staged/m);
   const more = ["--max-failures", "9", "--deadline", "1"];
   await runs(3, ["handover", ...at, ...writer, "--yes", "-q", ...more]);
   await runs(0, ["handover", ...at, ...writer, "--undo", "--yes"]);
@@ -123,10 +123,13 @@ test("on a terminal boot, release and finish ask first, and only yes is a yes", 
   const finish = ["finish", ...made.at, ...made.writer];
   for (const [words, question] of [
     [made.boot, /Stage boot files in .*\/tree\? Type "yes" to continue: /],
-    [[...made.boot, "--undo"], /Take back boot files in .*\/tree\?/],
+    [[...made.boot, "--undo"], /Remove boot files in .*\/tree\?/],
     [release, /Hand over the staged machines of sqlite:.*\?/],
     [[...release, "--undo"], /Stage again the staged machines of sqlite:.*\?/],
-    [finish, /Clear the protection of the machines of this run in sqlite:.*\? Nova may delete/],
+    [
+      finish,
+      /Clear the protection of the machines of this run in sqlite:.*\? Nova can then delete/,
+    ],
     [[...finish, "--undo", "--node", FIRST], /Protect a0000000-\S+ in sqlite:.* again\?/],
   ] as const) {
     const ran = await onTerminal(words, "y\n");

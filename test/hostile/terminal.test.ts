@@ -96,8 +96,8 @@ for (const streams of [["stdout"], ["stdout", "stderr"]] as const)
     assert.match(log.at(-1) ?? "", /"type":"end","status":143/);
     const said = log.map((line) => `${JSON.parse(line).text}\n`).join("");
     for (const text of streams.length === 1 ? [said, err] : [said]) {
-      assert.match(text, /^std(out|err) is closed: its reader has ended\.$/m);
-      assert.match(text, /^Stopping after this batch; /m);
+      assert.match(text, /^std(out|err) is closed, because its reader has exited\.$/m);
+      assert.match(text, /^Stopping after this batch\. /m);
       assert.match(text, /^Next: nova2ironic apply /m);
       assert.doesNotMatch(text, /ERROR/);
     }

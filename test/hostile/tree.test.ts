@@ -150,7 +150,7 @@ test("a kernel that is a pipe, a link out of the old tree, or endless is not cop
   symlinkSync("/dev/zero", kernel(3));
   const told = await said(at, 3, "--yes", "-f", "value");
   assert.equal(
-    told.match(/ left .*kernel is not there, and no old tree has the tenant's/g)?.length,
+    told.match(/ left .*kernel does not exist, and no old tree has the tenant's/g)?.length,
     3,
   );
   assert.match(told, new RegExp(`^${nodeOf(4)} staged`, "m"));

@@ -85,7 +85,7 @@ test("a plan for one service is refused at another, and at a database", async (t
   const err = other.err.replace(/^Plan: .*\n/m, "");
   assertRefusal({ ...other, err }, 4, "N2I-E300", /address was/);
   const both = ["--ironic-url", ironic.url, "--ironic-db", "sqlite:////x"];
-  assertRefusal(await at.does(64, "plan", both), 64, "N2I-E100", /exclude each other/);
+  assertRefusal(await at.does(64, "plan", both), 64, "N2I-E100", /are mutually exclusive/);
   const nowhere = await at.does(64, "plan", ["--without", "ironic-url"]);
   assertRefusal(nowhere, 64, "N2I-E100", /location of Ironic is missing/);
   proxy.use(() => ({ do: "answer", status: 200, text: "{}" }));

@@ -40,7 +40,7 @@ test("a uuid or a name that is taken fails its machine at once, and what another
   const { out } = await at.does(3, "apply", ["--yes"]);
   for (const told of [
     `^Failed: ${FREE} .*that this tool did not create$`,
-    `^Failed: ${NAMED} .*POST of the node: 409 .*; nothing of it is in Ironic$`,
+    `^Failed: ${NAMED} .*POST of the node: 409 .*; Ironic has no record of it$`,
   ])
     assert.match(out, new RegExp(told, "m"));
   const posts = proxy.calls().filter(({ method, path }) => method + path === "POST/v1/nodes");

@@ -42,7 +42,10 @@ async function halfReleased(at: Scene): Promise<void> {
   const made = await at.runs(0, "handover", "--yes", "--in-flight", "16", "-f", "csv", ...logged);
   assert.match(made.err, /12 machines released now, 12 handed over, 0 waiting, .* 0 failed/);
   const quoted = `Failed to start console while taking over the node ${first}`;
-  assert.match(made.out, new RegExp(`^"${first}",\\d+,"done","a conductor says: ${quoted}`, "m"));
+  assert.match(
+    made.out,
+    new RegExp(`^"${first}",\\d+,"done","a conductor reports: ${quoted}`, "m"),
+  );
   assert.match(made.out, new RegExp(`ERROR ironic\\S+ .*${quoted}`));
   const history: readonly { readonly event: string }[] = await at.db("node_history");
   assert.deepEqual(

@@ -18,12 +18,12 @@ test("staged machines are handed over, one that fails ends it, and all of it can
   assert.match(failed.out, /3 machines released now, 2 handed over, 0 waiting, .* 1 failed/);
   assert.match(failed.out, new RegExp(`${third} .*no conductor took it over in 10 s`));
   assert.match(failed.out, /ERROR .*_sync_local_state.*: ansible/s);
-  assert.match(failed.err, /Notice: take-over of all machines fails: .*: ansible/);
+  assert.match(failed.err, /Notice: takeover of all machines fails: .*: ansible/);
   await change({ deploy_interface: "direct" });
   const rest = await at.runs(0, "handover", "--yes", "--in-flight", "4");
   assert.match(rest.out, /9 machines released now, 12 handed over, 0 waiting, 7 held/);
   const seen = await at.runs(0, "verify", "--takeover");
-  assert.match(seen.err, /Take-over: 12 handed over, 0 waiting, 0 staged, 7 held by the plan, 0 f/);
+  assert.match(seen.err, /Takeover: 12 handed over, 0 waiting, 0 staged, 7 held by the plan, 0 f/);
   await takenOver(at);
   await assertTold(at);
   assert.doesNotMatch((await at.runs(0, "verify")).err, /staged/);

@@ -32,7 +32,7 @@ export async function takenOver({ db, plan, sim }: Scene): Promise<void> {
 /** Looks at all machines in which a conductor would have found anything to do. */
 const ROUNDS = 3;
 
-/** Waits for several rounds of the conductor's take-over and power sync: in each it takes over this machine again. */
+/** Waits for several rounds of the conductor's takeover and power sync: in each it takes over this machine again. */
 export async function rounds({ db }: Pick<Scene, "db">, uuid: string): Promise<void> {
   const node = () => db("nodes").where({ uuid });
   for (let round = 0; round < ROUNDS; round += 1) {

@@ -99,7 +99,7 @@ test("a list that breaks off is refused", async (t) => {
 
 test("a login that nobody told of, and one without its Keystone, are told what is missing", async (t) => {
   const cloud = await six(t);
-  const how = [/OS_AUTH_URL is not set, and no cloud is named/, /Fix: .*--os-cloud NAME/];
+  const how = [/OS_AUTH_URL is not set, and no cloud is specified/, /Fix: .*--os-cloud NAME/];
   assertRefusal(await run(list), 64, "N2I-E106", ...how);
   // A password is there to be sent somewhere: Ironic is not asked without a token.
   const env = { OS_USERNAME: "admin", OS_PASSWORD: "secret" };

@@ -13,7 +13,7 @@ test("a machine to be taken back is named by its node, else by its record, never
   await does(0, "node", "manage", "n-1", "n-2");
   await manages(2);
   const both = await unmanage("n-2");
-  assertRefusal(both, 64, "N2I-E306", /n-2 means more than one machine/);
+  assertRefusal(both, 64, "N2I-E306", /n-2 matches more than one machine/);
   assertRefusal(await unmanage("n-3"), 64, "N2I-E306", /this run did not manage n-3/);
   assert.equal(cloud.allocations.size, 2);
   assert.equal((await unmanage("web-2")).status, 0);

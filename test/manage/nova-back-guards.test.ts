@@ -45,7 +45,7 @@ const BUSY: readonly (readonly [string, JsonObject | ((cloud: NovaInMemory) => v
   [
     "it was deployed anew, with another image",
     { instance_info: { image_source: uuidOf(5, 2) } },
-    /instance_info.image_source is not as it was/,
+    /instance_info.image_source has changed/,
   ],
   [
     "its console is on",
@@ -55,12 +55,12 @@ const BUSY: readonly (readonly [string, JsonObject | ((cloud: NovaInMemory) => v
   [
     "somebody has it in maintenance",
     { maintenance: true, maintenance_reason: "new disk" },
-    /it is in maintenance that this run did not set: new disk; end it first/,
+    /it is in maintenance, which this run did not set: new disk; end it first/,
   ],
   [
     "Ironic has it in maintenance, for no reason that it tells",
     { maintenance: true },
-    /it is in maintenance that this run did not set: no reason given; end it first/,
+    /it is in maintenance, which this run did not set: no reason given; end it first/,
   ],
   [
     "it has volumes by now",
@@ -70,7 +70,7 @@ const BUSY: readonly (readonly [string, JsonObject | ((cloud: NovaInMemory) => v
   [
     "this login does not see its server",
     ({ servers }) => servers.clear(),
-    /finds no such server in Nova: .* nova-compute undeploys the machine when it starts/,
+    /this server is not visible in Nova .* nova-compute undeploys the machine when it starts/,
   ],
 ];
 

@@ -36,7 +36,7 @@ test("the command makes a server of Nova, tells its two events, compares it and 
   const { driver = null } = cloud.node;
   cloud.node.driver = "fake-hardware";
   const found = await runs(2, ["verify", ...at], how);
-  assert.match(found.out, /its driver is fake-hardware: nothing reaches the machine/);
+  assert.match(found.out, /its fake-hardware driver does not control a machine/);
   cloud.node.driver = driver;
   const added = { id: uuidOf(3, 2), device_id: String(row?.Server) };
   cloud.network.set(added.id, added);
@@ -262,7 +262,7 @@ test("a run that makes servers in one project is none for a login of another, wh
   Object.assign(cloud.port, { device_id: "" });
   const [was, from] = [cloud.dump(), cloud.calls.length];
   project = "q";
-  const why = /creates servers in project p, but the login is for project q/;
+  const why = /creates servers in project p, but the credentials are for project q/;
   const back = ["rollback", "--all", "--yes", ...folder];
   const others = [
     [...manage, ...NOVA, ...folder],

@@ -76,7 +76,7 @@ test("a server of a call that came late is told of, and its rollback ends it", a
     return null;
   });
   assert.deepEqual(await forward(at), [
-    `Nova also made server ${COPY}, in ERROR, on no node: delete it in Nova`,
+    `Nova also created server ${COPY}, in ERROR, without a node: delete it`,
   ]);
   assert.equal(at.cloud.servers.size, 2);
   await undone(at);
@@ -160,6 +160,6 @@ test("what stood in instance_info and is lost in the exchange keeps its machine 
     if (swaps) at.cloud.node.instance_info = { image_source: uuidOf(5, 1) };
     swaps = call.startsWith("PATCH") && !call.includes("reset") && at.cloud.servers.size > 0;
   });
-  await forwardEnds(at, /instance_info.root_gb is not as it was/);
+  await forwardEnds(at, /instance_info.root_gb has changed/);
   assert.equal(at.cloud.node.maintenance, true);
 });

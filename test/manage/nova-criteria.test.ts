@@ -151,7 +151,7 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
   [port({ project_id: "q" }), /port v belongs to another project/],
   [
     { ...FIT, ports: new Map([["v", BLIND]]) },
-    /cannot read binding:host_id of port v, which Nova clears: use an administrator's login/,
+    /binding:host_id of port v, which Nova clears, is not visible with these credentials: use administrator credentials/,
   ],
 ];
 
@@ -207,8 +207,8 @@ test("of each port that cannot be its server's, everything that stands against i
   assert.deepEqual(novaRejections({ ...FIT, ports }), [
     `port v has MAC ${macOf(2)}, but the node has ${macOf(1)}`,
     "port v belongs to device x",
-    "port v belongs to another project, and Nova would refuse it",
-    "this login cannot read binding:host_id of port v, which Nova clears: use an administrator's login",
+    "port v belongs to another project, and Nova would reject it",
+    "binding:host_id of port v, which Nova clears, is not visible: use administrator credentials",
     "port w is not in Neutron",
     "port x belongs to device y",
   ]);
@@ -229,7 +229,7 @@ test("a zone may name the machine, and no other", () => {
   const id = NODE.uuid;
   for (const fit of [null, "nova", `nova:bm-1:${id}`, `nova:bm-1:${id.toUpperCase()}`])
     assert.equal(zoneFault(fit, id), null);
-  assert.match(zoneFault(`nova:bm-1:${uuidOf(1, 2)}`, id) ?? "", /names another node than/);
+  assert.match(zoneFault(`nova:bm-1:${uuidOf(1, 2)}`, id) ?? "", /has a node other than/);
   for (const wrong of [`nova::${id}`, "nova:bm-1", `a:b:${id}:c`])
     assert.match(zoneFault(wrong, id) ?? "", /neither ZONE nor ZONE:HOST:NODE/);
 });

@@ -240,7 +240,7 @@ test("a machine that is protected right before its driver is exchanged keeps its
       if (looks === 3) Object.assign(at.cloud.node, OWN);
     }
   });
-  await forwardEnds(at, /another user protected it since then: unprotect it first/);
+  await forwardEnds(at, /another user has since protected it: unprotect it first/);
   assert.ok(at.cloud.calls.every((call) => !call.includes("reset_interfaces")));
   assertProtected(at, "ipmi", true);
   unprotect(at);

@@ -22,7 +22,7 @@ test("a way back that does not see a port of its journal says so, and is not at 
   at.cloud.fail(/^GET \/v2.0\/ports\/3/, NO_PORT);
   // The second time nothing else of it is left.
   for (let times = 1; times <= 2; times += 1)
-    await backEnds(at, /port 3.* was not restored: this login cannot see it in Neutron/);
+    await backEnds(at, /port 3.* was not restored: it is not visible in Neutron/);
   at.cloud.use(() => null);
   // It is somebody else's by then: its port alone is given back.
   const theirs = { image_source: "theirs" };
@@ -200,7 +200,7 @@ test("a login that does not see what Nova clears of a port is refused before any
     const shown = Object.entries(port).filter(([name]) => !name.startsWith("binding:"));
     return instead(200, { port: Object.fromEntries(shown) });
   };
-  const why = /this login cannot read binding:host_id of port 3\S+1, which Nova clears/;
+  const why = /binding:host_id of port 3\S+1, which Nova clears, is not visible/;
   at.cloud.use(blind);
   await forwardEnds(at, why);
   assert.deepEqual([at.cloud.dump() === at.before, writes(at.cloud, 0)], [true, []]);

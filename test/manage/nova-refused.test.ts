@@ -14,8 +14,8 @@ import { BROKEN } from "./scene.ts";
 test("what the adapter needs and nobody says is named, before any write", async (t) => {
   const { cloud, at, how } = await place(t);
   for (const [name, why] of [
-    ["COMPUTE", /nothing says where the compute service is/],
-    ["PLACEMENT", /nothing says where the placement service is/],
+    ["COMPUTE", /the URL of the compute service is not known/],
+    ["PLACEMENT", /the URL of the placement service is not known/],
   ] as const) {
     const env = { ...how.env, [`OS_${name}_ENDPOINT_OVERRIDE`]: "" };
     assertRefusal(await run([...manage, ...NOVA, ...at], { env }), 64, "N2I-E106", why);
@@ -168,7 +168,7 @@ const REFUSED: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp
   [
     "has a port of another project",
     ({ port }) => Object.assign(port, { project_id: "q" }),
-    /port 3\S+1 belongs to another project, and Nova would refuse it/,
+    /port 3\S+1 belongs to another project, and Nova would reject it/,
   ],
   [
     "is part of another, which Ironic turns on with it",

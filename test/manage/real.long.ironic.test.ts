@@ -259,7 +259,7 @@ async function managed(at: RealScene): Promise<void> {
   const { port } = await networkApi(at)("GET", `/ports/${at.vifs[0]}`);
   assert.equal((port as Body).device_id, server);
   const verified = await runs(0, ["verify", ...words], { env: at.env });
-  assert.match(verified.err, /Verify: 3 rows validated, 0 not as they should be/);
+  assert.match(verified.err, /Verify: 3 rows validated, 0 mismatched/);
   await runs(0, ["node", "unmanage", "web-1", ...words, "--yes"], { env: at.env });
 }
 

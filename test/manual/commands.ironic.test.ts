@@ -53,7 +53,7 @@ test("one command walks up to the check, and the window is recorded", async (t) 
   const at = await here(t);
   at.connections(yamlOf("quickstart").replace("nova_conf:", "site: /root/site.yaml\nnova_conf:"));
   const [walked, next, open, shown, closed] = await walk(at, "scripts");
-  assert.match(walked ?? "", /^Stopped before apply, as --until says/m);
+  assert.match(walked ?? "", /^Stopped before apply, as --until requests/m);
   assert.match(next ?? "", /nova2ironic apply .*first write/s);
   assert.match(open ?? "", /^The window is open since/m);
   assert.match(shown ?? "", /\| check /);
@@ -77,7 +77,7 @@ test("the commands for compute hosts change Nova's rows and restore them", async
   const at = await here(t);
   await asked(at);
   const [plan, , apply, , status, rollback] = await walk(at, "nova", "Compute hosts");
-  assert.match(plan ?? "", /Nova: 6 rows that name a compute host to change/);
+  assert.match(plan ?? "", /Nova: 6 rows with a compute host to change/);
   assert.match(apply ?? "", /Apply to nova, hosts: 6 rows changed/);
   assert.match(status ?? "", /nova .*6 rows changed/);
   assert.match(rollback ?? "", /of nova, hosts: 6 rows restored/);
@@ -114,11 +114,11 @@ test("the commands for a hand-over release one machine, then all, and take them 
   const [one, all, seen, back] = await walk(at, "load", "Hand over");
   assert.match(one ?? "", /^Handover: 1 machine released now, 1 handed over/m);
   assert.match(all ?? "", /^Handover: 2 machines released now, 3 handed over/m);
-  assert.match(seen ?? "", /^Take-over: 3 handed over, 0 waiting/m);
+  assert.match(seen ?? "", /^Takeover: 3 handed over, 0 waiting/m);
   assert.match(back ?? "", /3 machines staged again, 0 left/);
 });
 
-test("the runbook's commands for Juno load, see the take-over, and go back", async (t) => {
+test("the runbook's commands for Juno load, see the takeover, and go back", async (t) => {
   const at = await here(t, { ironic: { release: "juno", more: { conductors: [CONDUCTOR] } } });
   at.connections(yamlOf("runbook").replace(/^(ironic_release): .*$/m, "$1: juno"));
   const [read = [], ask = [], plan = []] = commands(STEPS[11]?.text ?? "");

@@ -70,7 +70,7 @@ for (const [name, found, ...statements] of MOVES)
   });
 
 for (const release of ["juno", "kilo"] as const)
-  test(`the deploy key ${release}'s take-over makes is Ironic's own, and keeps no machine from being rolled back`, async () => {
+  test(`the deploy key ${release}'s takeover makes is Ironic's own, and keeps no machine from being rolled back`, async () => {
     await loaded(rich(release), async (at) => {
       const key = "json_set(instance_info, '$.deploy_key', 'A1B2')";
       await disturb(at.ironic, `UPDATE nodes SET instance_info=${key} WHERE uuid='${NODE}'`);

@@ -107,10 +107,10 @@ test("a command line that cannot be meant is refused before anything is opened",
   const [, keystone = "", , ironic = ""] = WHERE;
   await says(/needs --keystone-url or --auth none/, "--ironic-url", ironic);
   await says(/needs --ironic-url or --from-catalog/, "--keystone-url", keystone);
-  await says(/exclude each other/, ...WHERE, "--from-catalog");
+  await says(/are mutually exclusive/, ...WHERE, "--from-catalog");
   await says(/loopback/, ...WHERE, "--auth", "none", "--listen", "0.0.0.0:0");
   const none = ["--auth", "none"];
-  await says(/--from-catalog and --auth none exclude each other/, ...none, "--from-catalog");
+  await says(/--from-catalog and --auth none are mutually exclusive/, ...none, "--from-catalog");
   await says(/--tls-cert needs --tls-key/, ...WHERE, "--tls-cert", "x.pem");
   await says(/HOST:PORT/, ...WHERE, "--listen", "8785");
   for (const most of ["0", "1.5"])

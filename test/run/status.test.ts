@@ -105,7 +105,7 @@ test("a staged load that is killed before it begins goes on staged", () => {
 
 const NONE = { hosts: 0, flavors: 0, findings: 0, stopped: [] };
 
-test("what verify found as planned is behind us: take-over, nova-compute, finish", () => {
+test("what verify found as planned is behind us: takeover, nova-compute, finish", () => {
   const finish = { end: null, guards: true } as const;
   const nova = { plan: { sha256: SHA, counts: NONE }, entries: [] };
   const next = (verified: Partial<NonNullable<RunFiles["verified"]>>, rest = false): string =>

@@ -35,19 +35,21 @@ test("whatever has become of a policy file, the rules from before stay in force,
     rmSync(file, { recursive: true, force: true });
     make();
     const said = policy.reload();
-    assert.ok(said.startsWith(`${file} was not reloaded, and the previous rules stay in force: `));
+    assert.ok(
+      said.startsWith(`${file} was not reloaded, and the previous rules remain in effect: `),
+    );
     assert.match(said, why);
     assert.equal(said.split("\n").length, 1);
     assert.equal(allows(policy.current(), ASKED.list, READER), true);
   }
   rmSync(file, { recursive: true, force: true });
   writeFileSync(file, good.replace("reader", "member"));
-  assert.equal(policy.reload(), `${file} was read again, and its rules are in force.`);
+  assert.equal(policy.reload(), `${file} was reloaded, and its rules are in effect.`);
   assert.equal(allows(policy.current(), ASKED.list, READER), false);
 });
 
 test("without a policy file there is none to read again", () => {
   const policy = openPolicy(undefined, BOTH);
-  assert.equal(policy.reload(), "There is no policy file to read again.");
+  assert.equal(policy.reload(), "There is no policy file to reload.");
   assert.equal(allows(policy.current(), ASKED.list, { ...READER, roles: ["admin"] }), true);
 });

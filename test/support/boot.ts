@@ -38,7 +38,7 @@ export function novaTree(id: number, root = "/tftpboot"): Entries {
   };
 }
 
-/** The form of the file a take-over leaves, by the tenant's label; what is the tenant's is filled in or not. */
+/** The form of the file a takeover leaves, by the tenant's label; what is the tenant's is filled in or not. */
 export function ironicConfig(
   id: number,
   label: string,
@@ -55,7 +55,7 @@ export function ironicConfig(
   ].join("\n");
 }
 
-/** What Juno's take-over leaves of a machine. @source facts/ironic.md 2.3 */
+/** What Juno's takeover leaves of a machine. @source facts/ironic.md 2.3 */
 export function takenOver(id: number, label = "boot"): Entries {
   return {
     [`${nodeOf(id)}/config`]: ironicConfig(id, label),

@@ -73,11 +73,11 @@ test("with --need a class that has fewer spares ends it with 2, and is told", as
   Object.assign(cloud.nodes.get(uuidOf(1, 11)) ?? {}, { driver: "redfish" });
   const other = await needs("1", 2);
   const nearest =
-    /^n-1 and 1 like it: 0 of 1 spare; the nearest is s-11: driver: "ipmi" != "redfish"$/m;
+    /^n-1 and 1 like it: 0 of 1 spare; the closest is s-11: driver: "ipmi" != "redfish"$/m;
   assert.match(other.err, nearest);
   // A login that sees nothing must not look like a fleet that lacks nothing.
   cloud.targets.clear();
-  const blind = /this login can see no active machine that boots from a volume/;
+  const blind = /no active machine that boots from a volume is visible with these credentials/;
   await refused([...list, "--need", "1", ...cloud.words], 4, "N2I-E326", [blind]);
   await runs(0, [...list, ...cloud.words]);
 });

@@ -85,7 +85,7 @@ test("a machine that is on is not switched off as a spare unless somebody names 
   // What is in enroll is asked first.
   Object.assign(spare, { provision_state: "enroll", power_state: null });
   const asked = await run(["node", "switchover", "n-1", ...own], how);
-  assertRefusal({ ...asked, out: "" }, 4, "N2I-E384", /is on, and it was not named/);
+  assertRefusal({ ...asked, out: "" }, 4, "N2I-E384", /is on, and it was not specified/);
   assert.deepEqual(cloud.told, []);
   assert.equal(cloud.nodes.get(SOURCE)?.power_state, "power on");
   await runs(0, ["node", "switchover", "n-1", "s-1", ...own], how);

@@ -103,7 +103,7 @@ test("a spare that is lost after half a rollback is rolled back, and the same co
   cloud.setNode(SPARE, { provision_state: "available" });
   const again = await run(words, how);
   assertEnded(again, 11, "N2I-E381", /is available, expected manageable/);
-  assert.match(again.err, /Run the same command again to choose another spare/);
+  assert.match(again.err, /Run the command again to choose a different spare/);
   assert.deepEqual([writesTo(cloud, next), cloud.told], [[], ["n-1 soft", "n-1 on"]]);
   assert.equal(await underWay(path), null);
   assert.match((await runs(0, words, how)).out, new RegExp(`runs on ${next} `));

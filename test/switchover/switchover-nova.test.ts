@@ -181,7 +181,7 @@ testOnce("words about Nova that do not go together are refused", async (t) => {
   const { cloud, goes } = await cloudOf(t);
   for (const [words, code, why] of [
     [["--placement"], 64, /--placement needs --nova-db/],
-    [["--nova-db", "env:X", "--leave-nova"], 64, /exclude each other/],
+    [["--nova-db", "env:X", "--leave-nova"], 64, /are mutually exclusive/],
     [[], 4, /N2I-E385 .*a Nova server/],
   ] as const) {
     const ran = await goes(...words);
@@ -215,7 +215,7 @@ testOnce("after a nova-compute that starts clears the guard, nothing is deployed
   const ran = await goes(...at.nova);
   await restarted;
   assert.equal(ran.status, 1, ran.err);
-  assert.match(ran.err, /N2I-E389 .*was changed since in task_state/);
+  assert.match(ran.err, /N2I-E389 .*has changed since in task_state/);
   assert.deepEqual([switchedDump(cloud), await at.all()], before);
   assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
 });

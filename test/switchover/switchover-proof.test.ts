@@ -54,7 +54,7 @@ async function provided(t: TestContext): Promise<Scene> {
   return at;
 }
 
-test("no spare is made active while the source is not known to be off, or a volume is not the spare's", async (t) => {
+test("no spare is made active while the source is not confirmed to be off, or a volume is not the spare's", async (t) => {
   const at = await provided(t);
   at.cloud.setMachine(SOURCE, { on: true, dead: true });
   assert.equal((await forward(at)).halted?.position?.unproven, true);
@@ -84,7 +84,7 @@ test("a rollback whose volumes cannot go back gives a fenced source nothing back
   assert.match((await forward(at, { fence: SAID })).why, /not today/);
   at.cloud.use(() => null);
   assert.deepEqual(await back(at), [
-    `volumes cannot go back while Ironic does not have node ${SOURCE} 'power off': it is power on`,
+    `volumes cannot be moved back until Ironic shows node ${SOURCE} as 'power off': it is power on`,
     `node ${SOURCE} did not get its instance back: not all of its volumes are back`,
     `node ${SOURCE} stays in maintenance: not all of its volumes are back`,
     `node ${SOURCE} is not powered on: not all volumes of the source are back`,
@@ -146,7 +146,7 @@ const SPARES: readonly (readonly [string, Partial<Machine>, PowerFields, RegExp]
 
 const FENCED = { proof: "--fence-command", by: "operator" };
 
-test("a rollback takes no volume from a spare that is not known to be off, and leaves the source off", async (t) => {
+test("a rollback takes no volume from a spare that is not confirmed to be off, and leaves the source off", async (t) => {
   for (const [what, machine, node, why] of SPARES) {
     const at = await scene(t);
     const before = switchedDump(at.cloud);
@@ -154,7 +154,11 @@ test("a rollback takes no volume from a spare that is not known to be off, and l
     at.cloud.setMachine(SPARE, machine);
     at.cloud.setNode(SPARE, node);
     const [first = "", ...others] = await back(at);
-    assert.match(first, new RegExp(`node ${SPARE} is not known to be off: ${why.source}`), what);
+    assert.match(
+      first,
+      new RegExp(`node ${SPARE} is not confirmed to be off: ${why.source}`),
+      what,
+    );
     assert.match(first, /Power it off, then run rollback again/, what);
     assert.equal(others.at(-1), marksStay(SOURCE, SPARE), what);
     assert.deepEqual([ownerOf(at), at.cloud.told], [SPARE, ["n-1 soft"]], what);
@@ -188,7 +192,7 @@ test("a spare that is on unseen by Ironic is off before a rollback takes its vol
   amid.cloud.once(`PATCH /v1/volume/targets/${uuidOf(5, 1)}`, () =>
     amid.cloud.setNode(SPARE, { power_state: "power on" }),
   );
-  assert.match((await back(amid))[0] ?? "", /is not known to be off: power_state is power on/);
+  assert.match((await back(amid))[0] ?? "", /is not confirmed to be off: power_state is power on/);
   assert.equal(amid.cloud.targets.get(uuidOf(5, 2))?.node_uuid, SPARE);
   assert.deepEqual(amid.cloud.told, ["n-1 soft"]);
 });
@@ -202,14 +206,17 @@ test("rollback of a switchover whose spare somebody powered on names the spare a
   const fence = ["--fence-command", "/bin/true"];
   const forth = await run(["node", "switchover", "n-1", "s-1", ...own, ...fence], how);
   // The program of the switchover counts for the source alone.
-  assert.match(forth.err, new RegExp(`N2I-E301 .*node ${SPARE} is not known to be off`));
+  assert.match(forth.err, new RegExp(`N2I-E301 .*node ${SPARE} is not confirmed to be off`));
   assert.equal(cloud.targets.get(uuidOf(5, 1))?.node_uuid, SPARE);
   cloud.use(() => null);
   cloud.setMachine(SPARE, { dead: false });
   cloud.setNode(SPARE, ON);
   const words = ["rollback", "--run", path, ...cloud.words, "--all", "--yes"];
   const { out } = await runs(2, words, how);
-  assert.match(out, new RegExp(`node ${SPARE} is not known to be off: power_state is power on`));
+  assert.match(
+    out,
+    new RegExp(`node ${SPARE} is not confirmed to be off: power_state is power on`),
+  );
   assert.deepEqual(cloud.told, ["n-1 soft"]);
   cloud.setMachine(SPARE, { on: false, dead: true });
   cloud.setNode(SPARE, { power_state: "power off" });

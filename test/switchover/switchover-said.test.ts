@@ -72,7 +72,7 @@ test("a source that is deleted amid it stops it halfway, and a rollback names it
   assert.match(ran.err, new RegExp(`N2I-E301 .*Ironic no longer has node ${SOURCE}`));
   const back = await run(["rollback", "--run", path, ...cloud.words, "--all", "--yes"], how);
   assert.match(back.out + back.err, new RegExp(`${SOURCE}`));
-  assert.notEqual(back.status, 0, "it is not as it was");
+  assert.notEqual(back.status, 0, "it has changed");
   assert.deepEqual([cloud.told, cloud.nodes.get(SPARE)?.instance_uuid], [["n-1 soft"], null]);
 });
 

@@ -148,7 +148,7 @@ test("a spare that another switchover marked last is left to it, and the same co
   });
   const ran = await runs(11, ["node", "switchover", "n-1", ...own], how);
   assert.match(ran.err, /in switchover another's: /);
-  assert.equal(ran.err.includes("to choose another spare"), true);
+  assert.equal(ran.err.includes("to choose a different spare"), true);
   const { out } = await runs(0, ["node", "switchover", "n-1", ...own], how);
   assert.match(out, new RegExp(`runs on ${next} \\(n-1\\)`));
   assert.deepEqual(first.extra, { own: true, nova2ironic_switchover: "another's" });

@@ -28,7 +28,10 @@ test("an agent that ends does not wait for the site's fence, which ends with it"
   const made = await cloud("sqlite", t, { machines: 2 });
   const { pid, isStarted, more } = endlessFence(made);
   await made.agents(["B"], (_tick, look) => looksUntil(look, isStarted), more);
-  assert.match(made.said.join("\n"), /--fence-command was stopped: A is not known to be down\.$/m);
+  assert.match(
+    made.said.join("\n"),
+    /--fence-command was stopped: A is not confirmed to be down\.$/m,
+  );
   const ran = Number(readFileSync(pid, "utf8"));
   await until(async () => !isAlive(ran));
   assert.deepEqual(await made.lease("A"), [4, null]);
@@ -105,7 +108,7 @@ test("A-13: when more than half of the hosts run out at once, nothing is taken, 
     const alarms = made.said.filter((line) => line.includes("ALARM"));
     assert.equal(alarms.length, 1, made.said.join("\n"));
     const says =
-      /^C: ALARM: the leases of A, B expired at once, 2 of 3 unfenced hosts\. No further/;
+      /^C: ALARM: the leases of A, B expired at the same time, 2 of 3 unfenced hosts\. No further/;
     assert.match(alarms[0] ?? "", says);
     // B was only cut off.
     await made.bm("bm_service_leases").where({ host: "B" }).update({ heartbeat_ms: Date.now() });

@@ -69,7 +69,7 @@ for (const engine of engines("sqlite", "mysql")) {
     const { host, db } = cloud;
     await ends(0, host(...DOWN));
     const verify = () => host("verify", "--queue-purged", "--all-rows");
-    assert.match((await ends(2, verify())).out, /nova-compute of H2 creates one at its next pass/);
+    assert.match((await ends(2, verify())).out, /nova-compute of H2 creates one in its next pass/);
     await takesNodes(cloud, "H2");
     assert.match((await ends(0, verify())).out, /services:H1 .*validated/);
     // It reports no more, and somebody forced it down: it started all the same.
@@ -84,9 +84,9 @@ for (const engine of engines("sqlite", "mysql")) {
     const readmit = ["host", "readmit", "H1", "--yes"];
     assert.match((await ends(4, host(...readmit))).err, /compute\.H1 may not be empty/);
     const back = await ends(0, host(...readmit, "--queue-purged"));
-    assert.match(back.out, /^H1 may come back: start its nova-compute\.$/m);
+    assert.match(back.out, /^H1 can return to service: start its nova-compute\.$/m);
     await ends(0, verify());
-    assert.match((await host(...readmit, "--queue-purged")).err, /has no fence of H1/);
+    assert.match((await host(...readmit, "--queue-purged")).err, /did not fence H1/);
     // It dies once more, and this time there is a record to fence.
     await db("instances").where({ id: 1 }).update({ host: "H1" });
     await db("compute_nodes").where({ id: 1 }).update({ host: "H1" });

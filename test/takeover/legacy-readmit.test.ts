@@ -39,21 +39,24 @@ test("a fenced host gets its lease back once nothing stands against it, and says
   await refused(lock, word);
   await nova("instances").where({ id: 1 }).update({ locked_by: "owner" });
   await bm("bm_nodes").where({ id: 1 }).update({ service_host: "C" });
-  await refused(/instances name A, but other hosts have their machines: b0+-/, word);
+  await refused(/instances have host A, but other hosts have their machines: b0+-/, word);
   await bm("bm_nodes").where({ id: 1 }).update({ service_host: "A" });
   // It ran since: it has to be watched.
   await nova("services").where({ host: "A" }).increment("report_count", 1);
   const other = await host("host", "readmit", "C", "--yes", word);
-  assert.match(other.err, /N2I-E319 this run moved no machine of C/);
+  assert.match(other.err, /N2I-E319 this run did not move any machine of C/);
   assert.match((await host("host", "readmit", "a", word)).err, /N2I-E100 Nova spells a as A/);
   const ran = await ends(0, host(...READMIT, word));
-  assert.match(ran.out, /A may come back: start its nova-compute and its agent, within 60 s/);
+  assert.match(
+    ran.out,
+    /A can return to service: start its nova-compute and its agent, within 60 s/,
+  );
   assert.deepEqual(await lease(), [3, null, true]);
-  assert.match((await host(...READMIT, word)).out, /A is not fenced any more/);
+  assert.match((await host(...READMIT, word)).out, /A is no longer fenced/);
   // Who let it back looked at its queue.
   await ends(0, host("verify"));
   await bm("bm_service_leases").delete();
-  assert.match((await host(...READMIT, word)).out, /A is not fenced any more/);
+  assert.match((await host(...READMIT, word)).out, /A is no longer fenced/);
 });
 
 const LONG = { ttl_ms: 600_000, fenced_at_ms: Date.now() - 300_000 };
@@ -118,7 +121,7 @@ test("a way back that dies once the fence is lifted ends by the same words, and 
   assert.equal((await bm("bm_service_leases").first()).fenced_by, null);
   await ends(2, host("verify", ...places.slice(0, 2)));
   const again = await host(...words);
-  assert.match(again.out, /A may come back: start .*, within \d+ s/, again.err);
+  assert.match(again.out, /A can return to service: start .*, within \d+ s/, again.err);
   await ends(0, host("verify", ...places.slice(0, 2)));
-  assert.match((await host(...words)).out, /A is not fenced any more/);
+  assert.match((await host(...words)).out, /A is no longer fenced/);
 });

@@ -111,7 +111,7 @@ test("what Neutron refuses keeps no machine: it is said, with the command that d
   await ends(0, host(...here.plan));
   services.use((call) => (call.startsWith("PUT") ? DENIED : null));
   const moved = await ends(0, host(...MOVE));
-  assert.match(moved.err, /Port c0\S+ does not name B yet: .*not today/);
+  assert.match(moved.err, /Port c0\S+ does not have host B yet: .*not today/);
   assert.match(moved.out, /^openstack port set --host B .*value=10\.0\.0\.9 .*c0/m);
   assert.deepEqual(said(here), NAMES_A);
   assert.equal((await here.rows()).machines[0], THERE);
@@ -128,7 +128,7 @@ test("a port that somebody changed since stays, and its machine is listed by the
   await ends(0, host(...MOVE));
   here.port["binding:host_id"] = "C";
   const back = await host("rollback", "--all", "--yes");
-  const left = /port c0\S+, which named A, was not restored: it has changed since/;
+  const left = /port c0\S+ of A was not restored: it has changed since/;
   assert.match(back.out + back.err, left);
   assert.equal((await here.rows()).machines[0], "1 A 2 active - | A - 0");
   here.port["binding:host_id"] = "B";

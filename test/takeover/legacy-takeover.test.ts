@@ -60,7 +60,7 @@ testOnce(
     const fenced = async () => (await bm("bm_service_leases").first()).fenced_by;
     assert.notEqual(await fenced(), null);
     const readmitted = await host("host", "readmit", "A", "--yes", "--queue-purged");
-    assert.match(readmitted.out, /A may come back: start its nova-compute and its agent/);
+    assert.match(readmitted.out, /A can return to service: start its nova-compute and its agent/);
     assert.equal(await fenced(), null);
     assert.match((await host("status")).out, /none of this run/);
   },
@@ -77,7 +77,7 @@ testOnce("a host without a lease is taken over by its silence, and comes back", 
   const queue = await host("host", "readmit", "A", "--yes");
   assert.match(queue.err, /N2I-E319 compute\.A may not be empty/);
   const back = await host("host", "readmit", "A", "--yes", "--queue-purged");
-  assert.match(back.out, /^A may come back: start its nova-compute\.$/m, back.err);
+  assert.match(back.out, /^A can return to service: start its nova-compute\.$/m, back.err);
   await ends(0, host("verify", ...places.slice(0, 2)));
 });
 
@@ -92,7 +92,7 @@ testOnce("a dead host without a service record must be readmitted before it star
   const ran = await ends(0, host(...words(cloud, 1), ...DOWN));
   assert.match(ran.out, /Host move: 2 machines moved/);
   const verify = () => host("verify", ...places.slice(0, 2), "--queue-purged");
-  assert.match((await ends(2, verify())).out, /nova-compute of B creates one at its next pass/);
+  assert.match((await ends(2, verify())).out, /nova-compute of B creates one in its next pass/);
   const b = await nova("services").where({ host: "B" }).first();
   await nova("compute_nodes").whereNot({ deleted: 0 }).update({ deleted: 0, service_id: b.id });
   await ends(0, verify());

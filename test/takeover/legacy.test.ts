@@ -183,7 +183,10 @@ testOnce("an instance that is deleted while its machine moves is told by verify"
   await ends(0, host(...MOVE));
   await nova("instances").where({ id: 1 }).update({ deleted: 1 });
   const verified = await ends(2, host("verify", "--queue-purged"));
-  assert.match(verified.out, /orphaned: bm_nodes names b0+-0000-4000-8000-0+1, which is deleted/);
+  assert.match(
+    verified.out,
+    /orphaned: bm_nodes refers to b0+-0000-4000-8000-0+1, which is deleted/,
+  );
 });
 
 for (const engine of engines("sqlite", "mysql"))

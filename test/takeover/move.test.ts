@@ -139,6 +139,6 @@ for (const engine of engines())
     await ends(0, first.ended);
     assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
     const stale = await ends(4, run(other));
-    assert.match(stale.err, /N2I-E300 nothing was moved: .*was changed since in host/);
+    assert.match(stale.err, /N2I-E300 nothing was moved: .*has changed since in host/);
     assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
   });

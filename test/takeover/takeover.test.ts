@@ -77,13 +77,13 @@ test("verify is 2 and a host stays fenced until its queue is said to be emptied 
   await ends(0, run([...verify, "--queue-purged"]));
   await cloud.db("instances").where({ id: 1 }).update({ host: "H1" });
   const { err } = await run(readmit);
-  assert.match(err, /N2I-E319 instances name H1, but other hosts serve their machines/);
+  assert.match(err, /N2I-E319 instances have host H1, but other hosts serve their machines/);
   await cloud.db("instances").where({ id: 1 }).update({ host: "H2" });
   await ends(0, run(readmit));
   const [h1] = await cloud.services();
   assert.deepEqual([Boolean(h1?.forced_down), h1?.disabled_reason], [false, null]);
   await ends(0, run(verify));
-  assert.match((await run(readmit)).err, /has no fence of H1/);
+  assert.match((await run(readmit)).err, /did not fence H1/);
   assert.match((await run(readmit.with(bare.indexOf("H1"), "h1"))).err, /Nova spells h1 as H1/);
 });
 
@@ -92,7 +92,7 @@ test("the recipe by hand is 2 until the new host took its compute node, and says
   await ends(0, cloud.host("host", "plan", "--from", "H1", "--to", "H2"));
   await cloud.db("instances").where({ host: "H1" }).update({ host: "H2" });
   const half = await ends(2, cloud.host("host", "verify", "--queue-purged"));
-  assert.match(half.out, /compute_nodes:1 .*it still names H1\. nova-compute of H2 changes it/);
+  assert.match(half.out, /compute_nodes:1 .*it still has host H1\. nova-compute of H2 changes it/);
   await cloud.db("compute_nodes").where({ host: "H1" }).update({ host: "H2" });
   await ends(0, cloud.host("host", "verify", "--queue-purged"));
 });

@@ -16,7 +16,7 @@ export async function applyCommand(args: ListArgs & WatchArgs & ApplyOptions): P
   if (failed > 0)
     say(
       args,
-      `${counted(failed, "machine")} failed. Fix the named causes, then run: ${again}\nIf the plan is wrong for a machine, run rollback --node UUID, then plan and apply again.`,
+      `${counted(failed, "machine")} failed. Fix the listed causes, then run: ${again}\nIf the plan is wrong for a machine, run rollback --node UUID, then plan and apply again.`,
     );
   say(args, AFTER.apply(args));
   if (partial) exitWith(EXIT_STATUS.partial.status);

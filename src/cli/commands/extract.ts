@@ -31,7 +31,7 @@ export async function extractCommand(args: ExtractArgs): Promise<void> {
     const unknown = [...withoutConf.values()].reduce((sum, count) => sum + count, 0);
     say(
       args,
-      `Warning: no nova.conf is given for ${hosts}, so the power manager of ${counted(unknown, "machine")} is unknown.`,
+      `Warning: no nova.conf was specified for ${hosts}, so the power manager of ${counted(unknown, "machine")} is unknown.`,
     );
   }
   say(

@@ -62,15 +62,15 @@ export async function planCommand(args: PlanArgs): Promise<void> {
   }
   if (made.proposal !== null) say(args, writeProposal(args, made.proposal));
   if (others !== null)
-    say(args, `${others}: apply will refuse. plan --allow-other-nodes allows it.`);
+    say(args, `${others}: apply will refuse to run. To allow them, use plan --allow-other-nodes.`);
   if (nova === null)
     say(
       args,
-      "No Nova database was given: apply will refuse (N2I-E311) unless you pass --leave-nova. With plan --nova-db, apply watches the heartbeats of nova-compute.",
+      "No Nova database was specified, so apply will refuse to run (N2I-E311) unless you pass --leave-nova. With plan --nova-db, apply watches the heartbeats of nova-compute.",
     );
   say(
     args,
-    `Saved ${path} (sha256 ${made.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\n${AFTER.plan(args, counts, made.header.made_from.power !== null && !requiresPower(counts))}`,
+    `Saved ${path} (sha256 ${made.sha256.slice(0, 12)}). Valid as long as source and target remain unchanged.\n${AFTER.plan(args, counts, made.header.made_from.power !== null && !requiresPower(counts))}`,
   );
   // CI detects by this status that nothing would be loaded.
   if (loadable(counts) === 0 && isBlockedPlan(counts)) return exitWith(EXIT_STATUS.empty.status);
@@ -161,7 +161,7 @@ function lateLines(late: readonly Finding[]): readonly string[] {
   if (late.length === 0) return [];
   const worst = late.toSorted((one, other) => rank(one.code) - rank(other.code));
   const rest = more > 0 ? [`  and ${more} more, counted above`] : [];
-  return ["Of no machine:", ...worst.slice(0, LATE).map(renderFinding), ...rest];
+  return ["Not specific to a machine:", ...worst.slice(0, LATE).map(renderFinding), ...rest];
 }
 
 /** Open findings, the blocking ones with example machines, then the accepted ones. */

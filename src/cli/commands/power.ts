@@ -16,7 +16,7 @@ export async function powerCommand(args: ListArgs & PowerRequest): Promise<void>
   for (const line of summary(counts.verdicts)) say(args, line);
   for (const line of groups(done.troubled, machines)) say(args, line);
   await printView(powerView(done.shown, machines), { ...args, every: EVERY.power(args) });
-  const but = want === 0 ? "" : `; ${want} of them only with a setting named above`;
+  const but = want === 0 ? "" : `; ${want} of them only with a setting listed above`;
   say(args, `Power: ${good} of ${counted(counts.machines, "machine")} answered as expected${but}.`);
   say(args, `Saved ${args.run}/power.jsonl (sha256 ${done.sha256.slice(0, 12)}).`);
   say(args, AFTER.power(args, counts.machines > good, noConf));

@@ -204,7 +204,7 @@ export function printDone(view: View, { run, ...options }: At & Pick<Voice, "jso
     if (any && fit.without.length > 0)
       note(
         options,
-        `The list with the columns ${whole.columns.join(", ")} has no such column: it is printed without ${fit.without.join(", ")}.`,
+        `The list with the columns ${whole.columns.join(", ")} has no such column, so it is printed without ${fit.without.join(", ")}.`,
       );
   });
 }

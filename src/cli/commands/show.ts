@@ -24,12 +24,12 @@ export async function showCommand(args: ShowArgs): Promise<void> {
     if (shown.kind !== "machines")
       throw new MigrationError(
         "N2I-E100",
-        `--diff needs the machines of a plan, not ${WHAT[shown.kind]}`,
+        `--diff requires the machines of a plan, not ${WHAT[shown.kind]}`,
       );
     return printDiff(shown, diff, allRows);
   }
   if (args.skipped && shown.kind !== "machines" && shown.kind !== "moves")
-    throw new MigrationError("N2I-E100", `--skipped needs a plan, not ${WHAT[shown.kind]}`);
+    throw new MigrationError("N2I-E100", `--skipped requires a plan, not ${WHAT[shown.kind]}`);
   const how = { ...args, every: EVERY.show(args), ...(args.skipped && { match: SKIPPED }) };
   const at = { ...how, run: shown.run };
   switch (shown.kind) {
@@ -56,7 +56,7 @@ const SKIPPED = ["blocked", "conflict", "skipped"].map((verdict) => `Verdict=${v
 
 const WHAT = {
   moves: "moves between compute hosts",
-  ...{ snapshot: "a snapshot", nova: "rows of Nova", power: "readings of BMCs" },
+  ...{ snapshot: "a snapshot", nova: "rows of Nova", power: "BMC readings" },
   ...{ journal: "a journal", log: "a log", window: "a window's record" },
 } as const;
 

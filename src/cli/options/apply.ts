@@ -14,8 +14,8 @@ export const applyOptions: Declared = {
   describe: "Load the run's plan into Ironic and verify it. To resume, run the command again",
   options: {
     ...common("run", ...TARGET, "in-flight", ...NOVA_DATABASES, ...WATCH),
-    ...meaning("leave-nova", "Load only Ironic. Exit 3 if the plan changes Nova's rows"),
-    "skip-blocked": flag("Exclude blocked machines (exit 3)"),
+    ...meaning("leave-nova", "Load only Ironic. Exit status 3 if the plan changes Nova's rows"),
+    "skip-blocked": flag("Exclude blocked machines (exit status 3)"),
     staged: flag("Load machines in maintenance. `handover` then hands them over one by one"),
     "power-max-age": number("Maximum age of power readings (minutes)", { default: POWER_MAX_AGE }),
     ...common("after-finish", "no-window", "yes", "key-file"),
@@ -25,7 +25,7 @@ export const applyOptions: Declared = {
   want: ["staged: ironic-db"],
   fixes: {
     staged:
-      "Remove --staged: over REST, adoption hands each machine over to its conductor directly.",
+      "Remove --staged. Over REST, adoption hands each machine over to its conductor directly.",
   },
   examples: [
     "$0 apply --run m1 --ironic-db conf:/etc/ironic/ironic.conf --yes",
@@ -45,7 +45,7 @@ export const rollbackOptions: Declared = {
   options: {
     ...common("run", ...TARGET, "in-flight", "lock-wait", ...NOVA_DATABASES, ...WATCH),
     "nova-bm-db": word("For moves of nova-baremetal machines between hosts: the nova_bm database"),
-    "fence-command": word("For a spare with a dead BMC: program that exits with 0 once it is off"),
+    "fence-command": word("For a spare with a dead BMC: program (exit status 0: the spare is off)"),
     ...meaning("leave-nova", "Remove only Ironic's rows and do not watch nova-compute"),
     all: flag("Roll back every machine of this run"),
     ...nodeOption("Roll back only this machine"),

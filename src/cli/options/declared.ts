@@ -69,7 +69,7 @@ export function declare(
   let line = "Common options:";
   // One line on a terminal of 80 columns.
   for (const name of names) if (line.length + name.length < 75) line += ` ${name}`;
-  const end = `${line} ...\nThey are explained by: nova2ironic help common-options`;
+  const end = `${line} ...\nFor a description, run: nova2ironic help common-options`;
   return program.epilogue(epilogue === undefined ? end : `${epilogue}\n\n${end}`);
 }
 

@@ -3,7 +3,7 @@ import { flag, grouped, number, word, words } from "./declared.ts";
 
 /** Options of every command. */
 export const everyCommand = grouped("Every command:", {
-  quiet: flag("Print no progress", { alias: "q" }),
+  quiet: flag("Do not print progress", { alias: "q" }),
   verbose: flag("Print every row, progress every second, and the duration of each stage", {
     alias: "v",
   }),
@@ -12,7 +12,7 @@ export const everyCommand = grouped("Every command:", {
     default: 30,
   }),
   "db-timeout": number("Maximum seconds for a database statement", { default: 120, least: 1 }),
-  config: word("File of connections (default: NOVA2IRONIC_CONFIG, or ./nova2ironic.yaml)"),
+  config: word("Connections file (default: NOVA2IRONIC_CONFIG, or ./nova2ironic.yaml)"),
   without: words("Ignore this option's value from nova2ironic.yaml and from the run. Repeatable", {
     choices: [...CONNECTIONS, ...ALL_DECISIONS],
   }),

@@ -22,6 +22,6 @@ export const completionOptions: Declared = {
   command: "completion",
   describe: "Print a script that completes commands, options and their values in bash or zsh",
   epilogue:
-    "To install the completion, run the line for your shell once, then start a new shell. The script is for zsh if the variable SHELL names zsh, and for bash otherwise.",
+    "To install the completion, run the line for your shell once, then start a new shell. The script is for zsh if SHELL is set to zsh, and otherwise for bash.",
   examples: ["SHELL=bash $0 completion >> ~/.bashrc", "SHELL=zsh $0 completion >> ~/.zshrc"],
 };

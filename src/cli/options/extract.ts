@@ -6,7 +6,7 @@ import { common, meaning, nodeOption } from "./shared.ts";
 
 export const extractOptions: Declared = {
   command: "extract",
-  describe: "Read nova_bm, Nova and nova.conf into the run's snapshot. Writes to no database",
+  describe: "Read nova_bm, Nova and nova.conf into the run's snapshot, without database writes",
   options: {
     ...common("run", "nova-bm-db"),
     "nova-db": word("Nova's database, in the same form"),
@@ -25,7 +25,7 @@ const PACE = { inFlight: 256, rate: 400, deadline: 60 } as const;
 
 export const powerOptions: Declared = {
   command: "power",
-  describe: "Read the power state of every machine from its BMC. Powers no machine",
+  describe: "Read the power state of every machine from its BMC, without changing it",
   options: {
     ...common("run"),
     only: words("Read only machines that failed, or only machines with this verdict", {
@@ -33,10 +33,10 @@ export const powerOptions: Declared = {
     }),
     ...nodeOption("Read only this machine"),
     host: words("Read only machines of this nova-compute (service_host)"),
-    site: word("Your decisions, as for plan. The next power of this run uses them again"),
-    ...meaning("ironic-release", "Release of the conductors (default: that of the plan, or juno)"),
+    site: word("Site document, as for plan. Later power commands of this run use it again"),
+    ...meaning("ironic-release", "Release of the conductors (default: from the plan, or juno)"),
     ...common("conductor-ipmitool"),
-    "in-flight": number("BMCs to read at once", {
+    "in-flight": number("Number of BMCs to read concurrently", {
       default: PACE.inFlight,
       least: 1,
       most: 512,

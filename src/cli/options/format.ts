@@ -13,7 +13,7 @@ export const formatOptions = grouped("Output:", {
     default: "table" as FormatOptions["format"],
     describe: "Output format",
   },
-  column: words("Show only this column. Repeatable, in the given order", {
+  column: words("Show only this column. Repeatable. Columns keep the specified order", {
     alias: "c",
   }),
   "sort-column": words("Sort by this column. Repeatable. All rows are kept in memory"),

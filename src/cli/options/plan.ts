@@ -9,24 +9,24 @@ const NOVA_ROWS = [
 
 export const planOptions: Declared = {
   command: "plan",
-  describe: "Show the changes that apply would make. Writes to no database",
+  describe: "Show the changes that apply would make, without writing to any database",
   options: {
     ...common("run", ...TARGET),
     ...meaning("ironic-release", "Release of Ironic, if several releases have the same schema"),
     ...common(...NOVA_DATABASES, ...NOVA_ROWS),
     site: word("Your decisions (YAML or JSON)"),
-    "allow-pairing": flag("Allow different releases of source and target. The plan records it"),
-    "allow-other-nodes": flag("Record in the plan that Ironic's database may have other nodes"),
+    "allow-pairing": flag("Allow different releases of source and target. Recorded in the plan"),
+    "allow-other-nodes": flag("Allow other nodes in Ironic's database. Recorded in the plan"),
     ...common("diff", "all-rows"),
     ...matchOption,
-    "max-unreachable": number("Load machines whose BMC does not answer, up to this number", {
+    "max-unreachable": number("Maximum number of machines to load without a BMC response", {
       default: 0,
     }),
     ...common("conductor-ipmitool"),
     "propose-site": word("Write a first site document with known values to this new file"),
     "placement-db": word("With --propose-site: Placement's database, for resource classes"),
     "record-power": flag("Write the measured power state to power_state, which is NULL by default"),
-    "detailed-exitcode": flag("Exit 2 if there is something to load"),
+    "detailed-exitcode": flag("Exit with status 2 if there is something to load"),
     ...common("key-file"),
   },
   exclude: ["flavor-images=keep flavor-images=delete: deploy-kernel deploy-ramdisk"],

@@ -50,13 +50,13 @@ export const SERVE = {
         ...{ choices: ["public", "internal", "admin"], default: "public" },
       }),
       region: word("With --from-catalog: region of the endpoint"),
-      "nova-compat": flag("Refuse write requests with 400, like Nova, instead of 404"),
+      "nova-compat": flag("Reject write requests with 400, like Nova, instead of 404"),
       run: word("Folder of a run. The service then also finds machines by bm_nodes.id"),
     }),
     exclude: ["from-catalog auth=none", "from-catalog ironic-url"],
     oneOf: [...CHECKS.oneOf, "ironic-url from-catalog"],
     want: [...CHECKS.want, "region interface=internal interface=admin: from-catalog"],
-    fixes: { "auth=none": "Remove one of them: without tokens, a request has no catalog." },
+    fixes: { "auth=none": "Remove one of them. Without tokens, a request has no catalog." },
     examples: [
       "$0 serve proxy --keystone-url https://keystone:5000 --ironic-url https://ironic:6385",
       "$0 serve proxy --keystone-url https://keystone:5000 --from-catalog --policy-file /etc/nova/policy.yaml",
@@ -64,7 +64,7 @@ export const SERVE = {
   },
   manageable: {
     command: "serve manageable",
-    describe: "Serve and manage the manageable machines. Writes with the login of OS_*",
+    describe: "Serve the manageable machines, and manage them. Writes use the credentials in OS_*",
     serves: true,
     options: options("127.0.0.1:6388", "Nova's", {
       run: word("Folder of a run, which rollback needs to delete the records", {
@@ -76,7 +76,7 @@ export const SERVE = {
   },
   switchover: {
     command: "serve switchover",
-    describe: "Serve switchovers: PUT /v1/nodes/{ident}/switchover. Writes with the login of OS_*",
+    describe: "Serve switchovers: PUT /v1/nodes/{ident}/switchover. Writes use OS_* credentials",
     serves: true,
     ...{ oneOf: CHECKS.oneOf, want: [...CHECKS.want, ...SWITCHING.want] },
     exclude: SWITCHING.exclude,

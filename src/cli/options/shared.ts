@@ -9,14 +9,14 @@ const LONGEST_WATCH = 3600;
 /** `group:rack7` without a name is an incomplete value, not a host. */
 const COMPUTE_HOST = [
   /^(?:(?:(?:host|group|shard):|(?![a-z]+:))[^\s=](?:[^=]*[^\s=])?=)?(?!(?:host|group|shard):)[^\s=](?:[^=]{0,253}[^\s=])?$/,
-  "NAME, HOST=NAME, group:GROUP=NAME or shard:SHARD=NAME, without blanks around names",
+  "NAME, HOST=NAME, group:GROUP=NAME or shard:SHARD=NAME, without spaces around names",
 ] as const;
 const IMAGE = [/^(?:name:.+|[\w.-]{1,255})$/s, "an image id, or name:NAME"] as const;
 
 const NOVA = grouped("Nova:", {
   "nova-db": word("Nova's database: URL without password, file:PATH, env:NAME or conf:PATH"),
   "nova-api-db": word("The nova_api database, in the same form. It contains flavors since Newton"),
-  watch: number(`${WANT_NOVA}: seconds to check that nova-compute sends no heartbeat`, {
+  watch: number(`${WANT_NOVA}: seconds to check that nova-compute does not send heartbeats`, {
     default: WATCH_SECONDS,
     most: LONGEST_WATCH,
   }),
@@ -34,7 +34,7 @@ const NOVA = grouped("Nova:", {
   ),
   "deploy-kernel": word("Glance id of the new deploy kernel, or name:NAME", { form: IMAGE }),
   "deploy-ramdisk": word("Glance id of the new deploy ramdisk, or name:NAME", { form: IMAGE }),
-  flavor: words("Also change this flavor, which has only one of the two images: name or flavorid"),
+  flavor: words("Also change this flavor (name or flavorid), which has only one of the two images"),
 });
 
 const IRONIC = grouped("Ironic:", {
@@ -44,15 +44,15 @@ const IRONIC = grouped("Ironic:", {
     requiresArg: true,
     describe: "Backend: db writes rows to the database, rest adopts machines over the API",
   },
-  "ironic-url": word("REST: URL of the bare metal service. The login is in OS_* variables"),
-  "in-flight": number("REST: machines in progress at once (8)", { least: 1 }),
+  "ironic-url": word("REST: URL of the bare metal service. Credentials are in OS_* variables"),
+  "in-flight": number("REST: maximum number of concurrent machines (8)", { least: 1 }),
   "lock-wait": number("Seconds to wait for machines that a conductor has reserved", {
     default: 60,
   }),
 });
 
 const CLOUD = grouped("OpenStack:", {
-  "os-cloud": word("Cloud of clouds.yaml and secure.yaml (default: OS_CLOUD)"),
+  "os-cloud": word("Cloud in clouds.yaml and secure.yaml (default: OS_CLOUD)"),
   "os-cacert": word("CA certificates (PEM)"),
   insecure: { type: "boolean", describe: "Do not verify certificates" },
   "api-timeout": number("Maximum seconds for an API call (60)", { above: 0 }),
@@ -72,12 +72,12 @@ export const SHARED = {
   }),
   "ironic-release": word("Release of Ironic", { choices: releaseNames() }),
   "conductor-ipmitool": word(
-    "Version of ipmitool on the conductors, such as 1.8.19 (default: that of the release)",
+    "Version of ipmitool on the conductors, such as 1.8.19 (default: the version for the release)",
     { form: [/^\d+\.\d+\.\d+/, "a version, such as 1.8.19"] },
   ),
   // The machines belong to Nova after finish.
-  "after-finish": flag("Run the command although finish ended this run"),
-  "no-window": word("Write although the run's window is closed, and record this reason"),
+  "after-finish": flag("Run the command although finish has ended this run"),
+  "no-window": word("Allow writes although the run's window is closed, and record this reason"),
   yes: flag("Answer yes to every question. Required without a terminal", { alias: "y" }),
   diff: { type: "string", describe: "Show every field and its origin, for one machine or for all" },
   "all-rows": flag(ALL_ROWS, { alias: "all" }),

@@ -10,7 +10,7 @@ export interface StatusArgs extends ListArgs, Places {
 
 export const statusOptions: Declared = {
   command: "status",
-  describe: "Show the state of a run and its next command. Reads a database only if you name it",
+  describe: "Show the state of a run and its next command. Reads a database only if you specify it",
   options: {
     ...common("run"),
     ...meaning("nova-db", "With --placement-db: Nova's database"),

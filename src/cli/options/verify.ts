@@ -18,19 +18,19 @@ export interface VerifyArgs
 
 export const verifyOptions: Declared = {
   command: "verify",
-  describe: "Compare every row of Ironic with the plan. Writes nothing",
+  describe: "Compare every Ironic row with the plan, without writing to any database",
   options: {
     ...common("run", ...TARGET, ...NOVA_DATABASES),
     takeover: flag("Show the progress of each machine's hand-over instead"),
     final: flag(
-      "After nova-compute has started: fail if a machine has no hypervisor, no power state, an error, or is in maintenance",
+      "After nova-compute has started: fail if a machine has no hypervisor or power state, has an error, or is in maintenance",
     ),
     "placement-db": word("With --nova-db: Placement's database, to compare resource providers"),
     "conductor-log": words(
-      "With --takeover: conductor log, FILE or FILE:LINE to start. Repeatable",
+      "With --takeover: conductor log: FILE, or FILE:LINE to start at a line. Repeatable",
     ),
     "compute-log": words(
-      "With --final: nova-compute log, FILE or FILE:LINE to start. Its last start must use the ironic driver, and no error may follow. Repeatable",
+      "With --final: nova-compute log: FILE, or FILE:LINE to start at a line. Its last start must use the ironic driver, without later errors. Repeatable",
     ),
     "nova-bm-db": word("For moves of nova-baremetal machines between hosts: the nova_bm database"),
     "queue-purged": flag("For host moves: you confirm that the queue compute.HOST is empty"),

@@ -12,7 +12,7 @@ export function questions(yes: boolean): Pick<Sink, "askable" | "confirm"> {
       const answer = yes ? "yes" : await answerTo(`${question} Type "yes" to continue: `);
       if (answer.trim() !== "yes")
         throw new MigrationError("N2I-E303", "nothing was done", {
-          fix: `Run it again, and answer "yes" or give --yes.`,
+          fix: `Run the command again, and answer "yes" or pass --yes.`,
         });
     },
   };
@@ -20,8 +20,8 @@ export function questions(yes: boolean): Pick<Sink, "askable" | "confirm"> {
 
 function askable(): void {
   if (!io().stdin.isTTY || !io().stderr.isTTY)
-    throw new MigrationError("N2I-E303", "there is no terminal to ask, and --yes was not given", {
-      fix: "If there is no terminal, give --yes.",
+    throw new MigrationError("N2I-E303", "there is no terminal, and --yes was not passed", {
+      fix: "If there is no terminal, pass --yes.",
     });
 }
 

@@ -23,12 +23,12 @@ export function rehearsalText(found: Rehearsal): readonly string[] {
       ? []
       : [
           as_before
-            ? "Rollback: every row of the copies is as it was before."
-            : "Rollback: the copies are NOT as they were before.",
+            ? "Rollback: every row in the copies is the same as before."
+            : "Rollback: the copies are NOT the same as before.",
         ];
-  const drop = `Drop the copies, which hold passwords: ${copies.join(", ")}. To rehearse again, restore them first.`;
+  const drop = `Drop the copies, which contain passwords: ${copies.join(", ")}. To rehearse again, restore them first.`;
   const end = held
-    ? `The rehearsal succeeded${butFor(nova)}: on the copies all is as planned, and nothing was refused.`
+    ? `The rehearsal succeeded${butFor(nova)}: the copies match the plan, and no step was refused.`
     : "The rehearsal failed: see above.";
   return [
     ...[...refusals.map(refusalText), ...back, ...forecast(found)],
@@ -38,7 +38,7 @@ export function rehearsalText(found: Rehearsal): readonly string[] {
 
 function novaText({ rows, left, why }: Rehearsal["nova"]): readonly string[] {
   const LOOKED = "No compute host was checked.";
-  if (rows === 0) return [`Nova: the plan changes no rows. ${LOOKED}`];
+  if (rows === 0) return [`Nova: the plan does not change any rows. ${LOOKED}`];
   if (left > 0)
     return [
       LOOKED,
@@ -50,7 +50,7 @@ function novaText({ rows, left, why }: Rehearsal["nova"]): readonly string[] {
 }
 
 /** A copy may have another login. */
-const RIGHTS = "Rights on the plan's databases are not rehearsed. check tests them.";
+const RIGHTS = "Privileges on the plan's databases are not rehearsed. check tests them.";
 
 function refusalText({ stage, code, message, fix, went_on }: RehearsedRefusal): string {
   const on = went_on === null ? "" : ` It was rehearsed ${went_on}.`;
@@ -66,5 +66,5 @@ function forecast({ stages }: Rehearsal): readonly string[] {
   });
   return shown.length === 0
     ? []
-    : [`Expect in the window, waits for services not counted: ${shown.join(", ")}.`];
+    : [`Expected duration in the window, without waits for services: ${shown.join(", ")}.`];
 }

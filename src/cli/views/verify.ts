@@ -7,8 +7,7 @@ import type { RowVerdict } from "../../model/artefact.ts";
 import type { HandoverTally } from "../../window/handover/rules/observe.ts";
 
 /** A machine whose instance is being created or deleted matches neither state. */
-const MOVING =
-  "; Nova or Ironic may be working on it just now: wait a minute, then run verify again";
+const MOVING = ". Nova or Ironic may be working on it. Wait a minute, then run verify again";
 
 /** A row for each row of Ironic or Nova, with masked values. */
 export function verdictsView(verdicts: AsyncIterable<RowVerdict>): View {
@@ -46,7 +45,7 @@ export function verifiedText({ tally, hidden, nova }: Verified, all = false): re
 }
 
 export const NOVA_LEFT =
-  "Nova was not compared, though the plan was made with it: verify with --nova-db compares its rows as well.";
+  "Nova was not compared, although the plan includes it. To compare its rows as well, run verify with --nova-db.";
 
 function ironicText(tally: Tally, hidden: number): string {
   const { validated, mismatched, missing, extra, suspended, left_out, ironics_own, staged } = tally;
@@ -55,12 +54,12 @@ function ironicText(tally: Tally, hidden: number): string {
       ? `, ${tally.used} changed by use since the hand-over (--all-rows lists them)`
       : "";
   const more = [
-    ...(ironics_own > 0 ? [`${counted(ironics_own, "row")} in fields a conductor keeps`] : []),
+    ...(ironics_own > 0 ? [`${counted(ironics_own, "row")} in conductor-managed fields`] : []),
     ...(staged > 0 ? [`${counted(staged, "machine")} staged`] : []),
     ...(hidden > 0 ? [`${counted(hidden, "secret")} masked by the service and not compared`] : []),
   ];
   const counts = `${validated} validated, ${mismatched} mismatched, ${missing} missing, ${extra} extra, ${suspended} suspended`;
-  return `Verify: ${[`${counts}${used}`, `${counted(left_out, "machine")} left out`, ...more].join("; ")}.`;
+  return `Verify: ${[`${counts}${used}`, `${counted(left_out, "machine")} skipped`, ...more].join("; ")}.`;
 }
 
 const NAMED = 10;
@@ -70,14 +69,14 @@ function uncleanedText(uuids: readonly string[], all: boolean): string {
   const more = uuids.length - named.length;
   return (
     `Not cleaned between tenants (automated_clean is false): ${named.join(", ")}` +
-    `${more > 0 ? ` and ${more} more (--all-rows)` : ""}; finish clears it where this tool set it.`
+    `${more > 0 ? ` and ${more} more (--all-rows)` : ""}. finish clears this setting on the machines for which this tool set it.`
   );
 }
 
 function novaText(nova: NovaTally): string {
   const { after, before, other, used, awaited, unreported } = nova;
   const compared = [
-    ...[`${counted(after + before + other + used, "row")} of the plan`],
+    ...[`${counted(after + before + other + used, "row")} in the plan`],
     ...[counted(nova.machines, "machine"), counted(nova.instances, "instance")],
     counted(nova.hypervisors, "hypervisor"),
     ...(nova.placement ? [counted(nova.providers, "resource provider")] : []),
@@ -86,15 +85,15 @@ function novaText(nova: NovaTally): string {
   const later =
     without === 0
       ? ""
-      : `\n${counted(without, "machine has", "machines have")} no compute node in Nova, because no nova-compute service reports ${without === 1 ? "it" : "them"}. Start nova-compute with the ironic driver, wait until it has reported, then verify with --final.`;
+      : `\n${counted(without, "machine has", "machines have")} no compute node in Nova, because no nova-compute service reports ${without === 1 ? "it" : "them"}. Start nova-compute with the ironic driver, wait until it has reported, then run verify --final.`;
   return `Verify of nova: ${compared.join(", ")} compared; ${before + other} mismatched${used > 0 ? `, ${used} changed by use since the hand-over` : ""}.${later}`;
 }
 
 export function computesText(logs: number, faults: number): string {
   const many = counted(logs, "log");
   return faults === 0
-    ? `nova-compute: started with the ironic driver and no fault since, by ${many}.`
-    : `nova-compute: ${counted(faults, "fault")} in ${many} since its start; next time start after those you have seen: --compute-log FILE:LINE`;
+    ? `nova-compute: started with the ironic driver and without errors since, according to ${many}.`
+    : `nova-compute: ${counted(faults, "fault")} in ${many} since its start. Next time, start after the last one that you have seen: --compute-log FILE:LINE`;
 }
 
 export function takenOverText(
@@ -104,14 +103,14 @@ export function takenOverText(
 ): readonly string[] {
   const many = counted(logs, "log");
   const more =
-    faults > 0 ? "; next time start after those you have seen: --conductor-log FILE:LINE" : "";
+    faults > 0 ? ". Next time, start after the last one seen: --conductor-log FILE:LINE" : "";
   return [
-    `Take-over: ${done} handed over, ${waiting} waiting, ${staged} staged, ${held} held by the plan, ${failed} failed, ${missing} missing.`,
+    `Takeover: ${done} handed over, ${waiting} waiting, ${staged} staged, ${held} held by the plan, ${failed} failed, ${missing} missing.`,
     ...(logs > 0 ? [`Logs: ${counted(faults, "fault")} in ${many}${more}.`] : []),
-    // A conductor reads the power state at an interval, not during the take-over.
+    // A conductor reads the power state at an interval, not during the takeover.
     ...(powerUnknown > 0
       ? [
-          `Power: ${counted(powerUnknown, "machine is", "machines are")} handed over whose power Ironic has not read yet. Wait for [conductor] sync_power_state_interval (60 s by default), then run verify --takeover again.`,
+          `Power: Ironic has not read the power state of ${counted(powerUnknown, "machine")} yet. Wait for [conductor] sync_power_state_interval (60 s by default), then run verify --takeover again.`,
         ]
       : []),
   ];

@@ -14,7 +14,7 @@ export function notRead(path: string, cause: unknown): unknown {
   return isSystem(cause)
     ? new MigrationError("N2I-E110", `cannot read ${path}: ${systemText(cause)}`, {
         cause,
-        fix: "Allow this user to read it, or name another folder.",
+        fix: "Allow this user to read it, or specify a different folder.",
       })
     : cause;
 }

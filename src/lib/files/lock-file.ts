@@ -148,7 +148,7 @@ function held(path: string, holder: Holder): MigrationError {
   const { pid, host, command, since } = holder;
   const fix =
     host === hostname()
-      ? `Wait until process ${pid} ends. Its lock ends with it.`
+      ? `Wait until process ${pid} ends. Its lock is then released.`
       : `Wait until it ends. If ${host} is permanently down, run: rm ${shellArgument(path)}`;
   const who = `${command} (process ${pid} on ${host}) since ${since}`;
   return new MigrationError("N2I-E302", `${path} is locked by ${who}`, { fix });

@@ -57,7 +57,7 @@ export function unusableAddress(host: string): string | null {
   return NOBODY.check(bare, at.family === 4 ? "ipv4" : "ipv6") ? NOT_ONE : null;
 }
 
-const NOT_ONE = "not the address of one machine, but unspecified, broadcast or multicast";
+const NOT_ONE = "not the address of a single machine, but unspecified, broadcast or multicast";
 
 export function endpointKey({ address, port }: Pick<Endpoint, "address" | "port">): string {
   return `${address}|${port}`;

@@ -259,7 +259,7 @@ const readPower: InSession<PowerFound> = async (channel) => {
     if (status.code !== 0) return refusedBy(COMMANDS.chassis.name, status.code);
     const chassis = parseChassis(status.data);
     if (chassis === null)
-      return { kind: "odd", words: "the answer to Get Chassis Status has no data" };
+      return { kind: "odd", words: "the response to Get Chassis Status has no data" };
     const about = await channel.ask(COMMANDS.device, [], DEVICE_WAITS);
     const device = about?.code === 0 ? parseDevice(about.data) : null;
     const found = { chassis, device, checksumsWrong: channel.checksumsWrong() };

@@ -88,7 +88,7 @@ async function* askEach<T extends BmcTarget, R extends Reading>(
 ): AsyncGenerator<FleetAnswer<T, R>, void> {
   const schedule = { ...SCHEDULE, ...options.schedule };
   if (!(schedule.inFlight >= 1 && schedule.inFlight <= 512))
-    throw new RangeError("inFlight is from 1 to 512");
+    throw new RangeError("inFlight must be from 1 to 512");
   const stop = new AbortController();
   const signal = given === undefined ? stop.signal : AbortSignal.any([given, stop.signal]);
   // One listener for each concurrent BMC.
@@ -245,7 +245,7 @@ function createLooks<T extends BmcTarget, R extends Reading>(
       answers = [];
       return known;
     },
-    /** First readings of BMCs whose second pass did not run. */
+    /** First BMC readings whose second pass did not run. */
     owed: again.owed,
   };
 }

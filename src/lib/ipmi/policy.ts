@@ -93,7 +93,7 @@ const STATUSES: { readonly [status: number]: readonly [string, BmcVerdict] } = {
   12: ["invalid name length", "wrong-user"],
   13: ["unknown user name", "wrong-user"],
   14: ["invalid GUID", "protocol-error"],
-  15: ["integrity check value refused", "wrong-password"],
+  15: ["integrity check value rejected", "wrong-password"],
   16: ["invalid confidentiality algorithm", "cipher-refused"],
   17: ["no cipher suite matches", "cipher-refused"],
   18: ["illegal parameter", "protocol-error"],
@@ -120,7 +120,7 @@ function diagnosisOf(failure: LoginFailure): Diagnosis {
     case "mismatch":
       return failure.of === "password"
         ? { verdict: "wrong-password", detail: "RAKP 2 does not match this password" }
-        : { verdict: "wrong-kg", detail: "RAKP 4 was computed with another Kg" };
+        : { verdict: "wrong-kg", detail: "RAKP 4 was computed with a different Kg" };
     case "level":
       return {
         verdict: "privilege-refused",
@@ -320,7 +320,7 @@ function silence(failure: LoginFailure & { kind: "silent" }, before: Tried): Dia
   // A lost datagram at the end does not change the fault.
   if (before.full) return FULL;
   if (before.nameAnswered || before.namesUnanswered < SILENCES) return diagnosisOf(failure);
-  const detail = "stops responding after the user name: lost datagrams, or an unknown name";
+  const detail = "stops responding after the user name: lost datagrams, or an unknown user";
   return { verdict: "silent", detail };
 }
 
@@ -331,7 +331,7 @@ function silence(failure: LoginFailure & { kind: "silent" }, before: Tried): Dia
  */
 export function outOfTime(last: LoginFailure | null, before: Tried): Diagnosis {
   if (last === null)
-    return { verdict: "deadline", detail: "answers, but too slowly for the deadline" };
+    return { verdict: "deadline", detail: "responds, but too slowly for the deadline" };
   const lasting = last.kind === "silent" ? silence(last, before) : diagnosisOf(last);
   // The first "no free session" may refuse the suite, until the other suite was also tried.
   const known =

@@ -91,9 +91,9 @@ interface Opened<T> {
 const MUTE_LOGINS = 6;
 const MUTE: Diagnosis = {
   verdict: "silent",
-  detail: "answers IPMI 1.5 but not 2.0: lost datagrams, or it is too old",
+  detail: "responds to IPMI 1.5 but not to 2.0: datagrams were lost, or the BMC is too old",
 };
-const TOO_OLD: Diagnosis = { verdict: "no-ipmi2", detail: "supports IPMI 1.5 only" };
+const TOO_OLD: Diagnosis = { verdict: "no-ipmi2", detail: "supports only IPMI 1.5" };
 
 /**
  * Detects the IPMI version and logs in as the conductor would, as ADMINISTRATOR, then once as
@@ -133,10 +133,10 @@ export async function establish<T>(
 /** Verdict if the BMC did not answer the version request. */
 function silence(talk: Talk, line: Line): Diagnosis {
   if (talk.unexpected() > 0)
-    return { verdict: "protocol-error", detail: "answers, but not with IPMI" };
+    return { verdict: "protocol-error", detail: "responds, but not with IPMI" };
   const fault = line.fault();
   if (fault === "ECONNREFUSED")
-    return { verdict: "port-closed", detail: "the host answers that nothing listens on this port" };
+    return { verdict: "port-closed", detail: "the host reports that nothing listens on this port" };
   return {
     verdict: "unreachable",
     detail: fault === null ? "does not answer" : `nothing could be sent: ${fault}`,

@@ -3,69 +3,69 @@ import { failed, halfway, locked, refused } from "../exit-status.ts";
 /** Switchovers. */
 const SWITCHOVER = {
   "N2I-E380": locked(
-    "a node of the switchover is locked or changes state",
-    "A conductor works on it, and concurrent operations undo each other.",
+    "a node in the switchover is locked or changing state",
+    "A conductor is working on it, and concurrent operations would undo each other's changes.",
     "Wait until its reservation and target states are clear, then repeat the command.",
   ),
   "N2I-E381": locked(
     "a node is part of another switchover",
-    "That switchover moves its instance or volumes, or uses it as the destination.",
+    "The other switchover moves its instance or volumes, or uses it as the destination.",
     "Wait until that switchover ends. If its run is lost, check both nodes, then run openstack baremetal node unset UUID --extra nova2ironic_switchover.",
   ),
   "N2I-E382": refused(
-    "another node cannot boot from the source's volumes",
-    "A switchover moves volumes, and data on the machine's own disks is lost.",
-    "Correct the named fault if it is wrong. Otherwise this machine cannot be switched over.",
+    "no other node can boot from the source's volumes",
+    "A switchover moves only volumes, so data on the machine's own disks would be lost.",
+    "If the reported problem can be corrected, correct it. Otherwise this machine cannot be switched over.",
   ),
   "N2I-E383": refused(
     "the state of the source does not allow a switchover",
-    "Its instance may not run there, or an operator protects it.",
+    "Its instance may not be running there, or an operator has protected it.",
     "Resolve the named condition, then repeat the command.",
   ),
   "N2I-E384": refused(
     "the destination is not a spare",
     "It is in use or out of service, or has volumes of its own.",
-    "Name a node from node list --spares.",
+    "Choose a node from node list --spares.",
   ),
   "N2I-E385": refused(
     "the instance of the source is a Nova server",
-    "Nova would continue to manage it on the old node, and stop it on the new one.",
-    "Give --nova-db. Or stop every service that acts on it, give --leave-nova, and change Nova's rows with the printed commands.",
+    "Nova would continue to manage it on the old node, and would stop it on the new one.",
+    "Specify --nova-db. Or stop every service that acts on the server, use --leave-nova, and change Nova's rows with the printed commands.",
   ),
   "N2I-E386": refused(
     "the destination is not identical hardware",
     "On different hardware, the instance may not boot or find its network.",
-    "Name a node from node list --spares. --identical FILE defines the compared properties.",
+    "Choose a node from node list --spares. --identical FILE defines which properties are compared.",
   ),
   "N2I-E387": refused(
     "no suitable destination",
     "No node in manageable or enroll is free and identical to the source.",
-    "Enroll a spare. node list --spares --all shows the faults of the nearest node.",
+    "Enroll a spare. node list --spares --all shows why the closest node does not match.",
   ),
   "N2I-E388": halfway(
     "the source is not confirmed as powered off",
-    "A source that runs while another machine has its volumes destroys them.",
-    "Disconnect its power, then repeat the command with --source-confirmed-off. Or give --fence-command, or run rollback.",
+    "If the source runs while another machine uses its volumes, their data is destroyed.",
+    "Disconnect its power, then repeat the command with --source-confirmed-off. Or specify --fence-command, or run rollback.",
   ),
   "N2I-E389": failed(
     "the switchover failed and was rolled back",
-    "A step before the destination's deployment was refused.",
-    "Resolve the named fault, then repeat the command.",
+    "A step failed before the deployment of the destination began.",
+    "Resolve the reported problem, then repeat the command.",
   ),
   "N2I-E390": halfway(
     "the switchover stopped after the destination's deployment began",
-    "It can only go forward, because the destination may run with the volumes.",
-    "Resolve the named fault, then repeat the command. status shows the progress.",
+    "It can only be completed, because the destination may already be running from the volumes.",
+    "Resolve the reported problem, then repeat the command. status shows the progress.",
   ),
   "N2I-E391": refused(
     "the switchover cannot be rolled back",
-    "The destination's deployment began, so it may run with the source's volumes.",
-    "Run node switchover again to complete it. A second switchover moves the instance back.",
+    "The deployment of the destination has begun, so the destination may be running from the source's volumes.",
+    "Run node switchover again to complete it. To move the instance back, run a second switchover.",
   ),
   "N2I-E392": refused(
     "Nova's rows do not allow the switchover",
-    "Nova works on the server, names other nodes, or does not know the destination.",
-    "Resolve the named fault, then repeat the command. A nova-compute adds a new node within a minute.",
+    "Nova is working on the server, has it on a different node, or does not know the destination.",
+    "Resolve the reported problem, then repeat the command. nova-compute adds a new node within a minute.",
   ),
 };
 
@@ -73,33 +73,33 @@ const SWITCHOVER = {
 export const MOVES = {
   "N2I-E314": refused(
     "queued requests for a nova-compute",
-    "When it starts, it executes them on a machine that another host now owns, and powers off a tenant.",
+    "When it starts, it executes them on a machine that another host now owns, and powers off a tenant's server.",
     "Run the named commands on the message broker, and openstack server set --state active INSTANCE if task_state is set. Then repeat the command with --allow-queued-requests.",
   ),
   "N2I-E315": refused(
-    "the run is of another kind",
-    "Its run.json has the kind: migration, takeover, switchover or manage. This command needs another kind.",
-    "Give the command a --run of its own.",
+    "the run is of a different kind",
+    "Its kind is recorded in run.json: migration, takeover, switchover or manage. This command requires a different kind.",
+    "Use a separate run folder for this command (--run).",
   ),
   "N2I-E316": refused(
     "the host is not down or not fenced",
     "A running nova-compute would act on machines that another host serves.",
-    "Stop it, or find out why it reports, then repeat the command.",
+    "Stop it, or find out why it still reports, then repeat the command.",
   ),
   "N2I-E317": refused(
     "no machine can be moved",
-    "Each of them has a blocking finding, and nothing was written.",
+    "Each machine has a blocking finding, so nothing was written.",
     "Resolve the findings, then repeat host plan, which lists all of them.",
   ),
   "N2I-E319": refused(
     "the host cannot be readmitted yet",
     "It would execute its queued requests on machines that another host serves.",
-    "Resolve the named conditions, then repeat the command.",
+    "Resolve the listed conditions, then repeat the command.",
   ),
   "N2I-E370": refused(
     "the machine cannot be managed",
-    "A record would claim a machine that has another owner or an unknown network.",
-    "Resolve the named conditions. node list --adoptable --all shows them for every machine.",
+    "A record would claim a machine that has a different owner or an unknown network.",
+    "Resolve the listed conditions. node list --adoptable --all shows them for every machine.",
   ),
   ...SWITCHOVER,
 };
@@ -113,8 +113,8 @@ export const LEASE_REFUSALS = {
   ),
   "N2I-E361": refused(
     "leases or locks are in use",
-    "Their holders would lose the proof that a machine is theirs.",
-    "End the agents and finish or undo the named moves, then repeat the command.",
+    "Their holders could no longer confirm that they own a machine.",
+    "Stop the agents, and complete or undo the listed moves, then repeat the command.",
   ),
   "N2I-E362": locked(
     "another process holds the lock on a host, machine or instance",
@@ -123,12 +123,12 @@ export const LEASE_REFUSALS = {
   ),
   "N2I-E363": halfway(
     "this host was fenced",
-    "Another host took over its machines, and an action of this host would disturb their tenants.",
-    "Stop nova-compute on this host, and find the new owners with host list. host readmit with --nova-bm-db readmits it.",
+    "Another host has taken over its machines, and this host would disturb their tenants.",
+    "Stop nova-compute on this host, and find the new owners with host list. To readmit this host, run host readmit with --nova-bm-db.",
   ),
   "N2I-E364": refused(
     "the clocks of the database servers differ too much",
-    "A lease that one node just renewed would appear expired on another.",
-    "Set their clocks with NTP, or give a longer --ttl.",
+    "A lease that one node has just renewed would appear expired on another.",
+    "Synchronize their clocks with NTP, or use a longer --ttl.",
   ),
 } as const;

@@ -8,29 +8,29 @@ export const REACHED = {
     "Check host, port and network, then repeat the command.",
   ),
   "N2I-E201": denied(
-    "a database refuses the credentials",
-    "User or password is wrong, or the user may not connect from this host.",
+    "a database rejects the credentials",
+    "The user or password is wrong, or the user may not connect from this host.",
     "Check the credentials of this database. Each database has its own.",
   ),
   "N2I-E202": refused(
     "wrong database",
-    "It lacks tables that this command reads or writes, or has those of another service.",
+    "It lacks tables that this command reads or writes, or it belongs to a different service.",
     "Compare --nova-bm-db, --nova-db and --ironic-db.",
   ),
   "N2I-E203": refused(
     "unsupported source schema version",
-    "Supported are nova_bm 1 to 10, and the versions of nova and nova_api in the message. Rows of another version may have another meaning.",
+    "The supported versions are nova_bm 1 to 10, and the versions of nova and nova_api in the message. Rows of other versions may have a different meaning.",
     "Run the nova release's own db sync, or report the version.",
   ),
   "N2I-E204": refused(
     "unsupported Ironic schema",
-    "Columns, key names and object versions differ by release, so nova2ironic never guesses an unknown head.",
+    "Columns, key names and object versions differ by release, so nova2ironic does not accept an unknown head.",
     "Run ironic-dbsync of a supported release, then repeat plan.",
   ),
   "N2I-E205": refused(
     "unsupported pair of releases",
     "The upgrade is defined within one release: Juno nova-baremetal to Juno Ironic.",
-    "Upgrade in the named order, or give --allow-pairing to plan, which records it.",
+    "Upgrade in the order in the message, or run plan with --allow-pairing, which is recorded.",
   ),
   "N2I-E206": denied(
     "missing database privilege",
@@ -40,12 +40,12 @@ export const REACHED = {
   "N2I-E207": failed(
     "a database refuses a statement",
     "The server returned an error, and the batch was rolled back.",
-    "Look up the server's error number. Nothing of this batch was kept.",
+    "Look up the server's error number. No change in this batch was kept.",
   ),
   "N2I-E208": refused(
     "the Ironic release is not certain",
     "Some releases share one schema but treat machines differently: Zed boots from disk only, Xena and Yoga also from the network.",
-    "Find out which release runs, then pass --ironic-release.",
+    "Find out which release is running, then pass --ironic-release.",
   ),
   "N2I-E209": refused(
     "a service is too old for the operation",
@@ -58,29 +58,29 @@ export const REACHED = {
     "Check URL and network, then repeat the command.",
   ),
   "N2I-E211": denied(
-    "a service refuses the login",
-    "User, password or token is wrong, or the role lacks a right.",
-    "Check the credentials. Ironic needs the role admin (baremetal_admin), of the system (OS_SYSTEM_SCOPE=all) if it enforces scopes, and Nova needs admin for flavors.",
+    "a service rejects the credentials",
+    "The user, password or token is wrong, or the role lacks a permission.",
+    "Check the credentials. Ironic requires the admin role (baremetal_admin), with system scope (OS_SYSTEM_SCOPE=all) if it enforces scopes. Nova requires the admin role for flavors.",
   ),
   "N2I-E212": failed(
     "a service refuses a call",
     "It returned an error that a retry would not change.",
-    "Read its error message. --debug names the call.",
+    "Read its error message. --debug shows the call.",
   ),
   "N2I-E213": failed(
     "no TLS connection to a service",
-    "Its certificate is not trusted, or both sides do not agree on TLS. Nothing was sent.",
-    "Fix the certificate or name its authority. --insecure skips every check of the certificate.",
+    "Its certificate is not trusted, or the TLS handshake failed. Nothing was sent.",
+    "Fix the certificate, or specify the CA that signed it. --insecure disables certificate verification.",
   ),
   "N2I-E214": refused(
     "no conductor can adopt the machines",
     "Adoption needs a live conductor in the machine's conductor group with its driver.",
-    "Start a conductor of each named group with the driver enabled, then repeat the command.",
+    "Start a conductor with the driver enabled in each listed group, then repeat the command.",
   ),
   "N2I-E215": refused(
     "wrong or ambiguous image",
-    "Flavors would name an image that no deployment can boot, or one of several by chance.",
-    "Compare openstack image list --name NAME and openstack image show ID, then give the right image.",
+    "Flavors would refer to an image that no deployment can boot, or to an arbitrary one of several images.",
+    "Compare openstack image list --name NAME and openstack image show ID, then specify the right image.",
   ),
   "N2I-E216": failed(
     "a database does not answer in time",
@@ -89,7 +89,7 @@ export const REACHED = {
   ),
   "N2I-E217": halfway(
     "a COMMIT was not answered",
-    "The server may have kept or dropped the batch, or may still process it.",
+    "The server may have kept or dropped the batch, or may still be processing it.",
     "Repeat the command, or run rollback. Each waits until the server ends that transaction, then checks the rows.",
   ),
   "N2I-E219": refused(
@@ -98,8 +98,8 @@ export const REACHED = {
     "As the owner of the table, run the following statement, then repeat the command: SELECT setval(pg_get_serial_sequence('TABLE', 'id'), (SELECT max(id) FROM TABLE));",
   ),
   "N2I-E220": failed(
-    "endless answer from a service",
-    "The answer exceeds the limit, and to keep it would take all memory.",
+    "endless response from a service",
+    "The response exceeds the limit, and storing it would exhaust the memory.",
     "Check the server at that address, including any proxy in between, then repeat the command.",
   ),
   "N2I-E221": failed(
@@ -110,16 +110,16 @@ export const REACHED = {
   "N2I-E222": refused(
     "this run folder is a copy",
     "Rows of its journal may now belong to another run, and a rollback would remove them.",
-    "Work in the original folder. If it is lost for good, remove run.place in this one.",
+    "Work in the original folder. If it is lost for good, remove run.place in this copy.",
   ),
   "N2I-E223": denied(
     "a server requests the password in clear text",
     "The connection is not encrypted, so the password was not sent.",
-    "Turn TLS on at the server, or configure scram-sha-256 there (pg_hba.conf). sslmode=disable in the address sends the password anyway.",
+    "Enable TLS on the server, or configure scram-sha-256 there (pg_hba.conf). With sslmode=disable in the address, the password is sent anyway.",
   ),
   "N2I-E224": refused(
     "a pooler or proxy in front of a database",
-    "Its clients share server sessions, so our settings (no writes, time limits) would also apply to Ironic and Nova. Nothing was set.",
-    "Give the address of the server, or of a balancer that only forwards connections (HAProxy in TCP mode).",
+    "Its clients share server sessions, so our settings (read-only mode, timeouts) would also apply to Ironic and Nova. No setting was changed.",
+    "Specify the address of the server, or of a load balancer that only forwards connections (HAProxy in TCP mode).",
   ),
 };

@@ -30,8 +30,8 @@ export function matching(
 function parsedMatch(columns: readonly string[], word: string) {
   const end = word.indexOf("=");
   if (end < 1)
-    throw new MigrationError("N2I-E100", `--match needs COLUMN=VALUE, not ${word}`, {
-      fix: `Name one of these columns: ${columns.join(", ")}.`,
+    throw new MigrationError("N2I-E100", `--match requires COLUMN=VALUE, not ${word}`, {
+      fix: `Specify one of these columns: ${columns.join(", ")}.`,
     });
   const at = columnOf(columns, word.slice(0, end).trim());
   return { at, pattern: patternOf(word.slice(end + 1).trim()) };

@@ -146,7 +146,7 @@ async function* shortly(
     return yield* asTable(brief, pick(positions(columns, brief), first), options, screen);
   const lines = groupLines(gathered, tableLimit(options, screen));
   yield `${(screen.colour === true ? lines.map(paintLine) : lines).join("\n")}\n`;
-  yield `${counted(count, "row")} by ${causes.join(", ")}. --match COLUMN=VALUE shows some.\n`;
+  yield `${counted(count, "row")} by ${causes.join(", ")}. --match COLUMN=VALUE selects rows.\n`;
   if (options.every !== undefined) yield `All: ${options.every}\n`;
 }
 

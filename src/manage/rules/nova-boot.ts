@@ -1,7 +1,7 @@
 import { capabilitiesOf } from "../../lib/capabilities.ts";
 import { isObject, type JsonObject, objectOf, parsedJson } from "../../lib/json.ts";
 
-/** Capabilities that Ironic applies through the BMC at take-over, and Nova copies from flavors. */
+/** Capabilities that Ironic applies through the BMC at takeover, and Nova copies from flavors. */
 export const ACTED_ON = ["boot_mode", "boot_option", "secure_boot", "trusted_boot"] as const;
 
 /**

@@ -33,7 +33,7 @@ const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[]
     node.console_enabled === true
       ? "its console is enabled, so Ironic cannot change its driver: disable the console first"
       : null,
-  ({ node }) => (node.driver === FAKE ? `its driver is ${FAKE}, which has no machine` : null),
+  ({ node }) => (node.driver === FAKE ? `its driver ${FAKE} does not control hardware` : null),
   ({ node }) =>
     node.power_state === "power on" || node.power_state === "power off"
       ? null
@@ -179,12 +179,12 @@ function portFaults(
   if (![null, undefined, "", node.uuid].includes(device as string | null))
     faults.push(`port ${id} belongs to device ${String(device)}`);
   if (project !== null && owner !== project)
-    faults.push(`port ${id} belongs to another project, and Nova would refuse it`);
+    faults.push(`port ${id} belongs to another project, and Nova would reject it`);
   // Neutron omits the field for other logins. @source neutron: conf/policies/port.py,
   // get_port:binding:host_id
   if (!("binding:host_id" in port))
     faults.push(
-      `this login cannot read binding:host_id of port ${id}, which Nova clears: use an administrator's login`,
+      `binding:host_id of port ${id}, which Nova clears, is not visible with these credentials: use administrator credentials`,
     );
   return faults;
 }
@@ -221,7 +221,7 @@ export function zoneFault(zone: string | null, node: string): string | null {
     return `availability_zone ${zone} is neither ZONE nor ZONE:HOST:NODE`;
   return named.toLowerCase() === node
     ? null
-    : `availability_zone ${zone} names another node than ${node}`;
+    : `availability_zone ${zone} has a node other than ${node}`;
 }
 
 /** The zone's name; null without one, or for Nova's default zone. */

@@ -26,7 +26,7 @@ export function requestFaults(
     ...nameFaults(name, recordService),
     ...((description ?? "").length > MOST ? [`description: at most ${MOST} characters`] : []),
     ...(recordService === "nova" && CONTROL.test(description ?? "")
-      ? ["description: Nova accepts no control characters"]
+      ? ["description: Nova does not accept control characters"]
       : []),
     ...(recordService === "nova" ? beyondFaults(asked) : []),
     ...((availability_zone ?? "").length > MOST
@@ -35,7 +35,7 @@ export function requestFaults(
     ...Object.entries(metadata).flatMap(([key, value]) => [
       ...(KEY.test(key)
         ? []
-        : [`metadata ${JSON.stringify(key)}: letters, digits and -_:. and blanks, 1 to ${MOST}`]),
+        : [`metadata ${JSON.stringify(key)}: letters, digits, spaces and -_:. only, 1 to ${MOST}`]),
       ...(value.length > MOST
         ? [`metadata ${JSON.stringify(key)}: at most ${MOST} characters`]
         : []),
@@ -51,7 +51,7 @@ function beyondFaults({ name, description, metadata }: ManageRequest): readonly 
   return [["name", name] as const, ["description", description ?? ""] as const, ...values].flatMap(
     ([field, text]) =>
       BEYOND.test(text)
-        ? [`${field}: Nova accepts no emoji or other characters beyond U+FFFF`]
+        ? [`${field}: Nova does not accept emoji or other characters beyond U+FFFF`]
         : [],
   );
 }
@@ -60,7 +60,7 @@ function nameFaults(name: string, recordService: "allocation" | "nova"): readonl
   if (name.trim() === "" || name.length > MOST) return [`name: 1 to ${MOST} characters`];
   if (CONTROL.test(name)) return ["name: no control characters"];
   if (recordService === "nova")
-    return name.trim() === name ? [] : ["name: Nova accepts no blanks at its ends"];
+    return name.trim() === name ? [] : ["name: no spaces at the beginning or end"];
   if (isUuid(name)) return ["name: must not be a UUID"];
   return LOGICAL.test(name) ? [] : ["name: Ironic accepts only letters, digits and -._~"];
 }

@@ -171,11 +171,11 @@ function sinceFake(acts: readonly Act[], steps: RegExp): boolean {
 
 /** Text for a node that Ironic does not show; it answers the same for other owners' nodes. */
 export function unseenNode(id: string): string {
-  return `this login cannot see node ${id} in Ironic: use the login that managed it. If the node was deleted, there is nothing to restore`;
+  return `node ${id} is not visible in Ironic with these credentials: use the credentials that managed it. If the node was deleted, there is nothing to restore`;
 }
 
 export function unseen(port: string): string {
-  return `port ${port} was not restored: this login cannot see it in Neutron. Use the login that managed it`;
+  return `port ${port} was not restored: it is not visible in Neutron with these credentials. Use the credentials that managed it`;
 }
 
 export function traitsIn({ instance_info: info }: JsonObject): Json | undefined {

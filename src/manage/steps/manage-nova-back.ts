@@ -91,7 +91,7 @@ async function backOf(
 }
 
 const IN_USE =
-  "its user may be using its server: put the machine back as it was and run the same command, or run rollback, which deletes the server";
+  "its user may be using its server: restore its former state and run the same command, or run rollback, which deletes the server";
 
 const MEANWHILE = `its maintenance was ended during the rollback, and ${IN_USE}`;
 
@@ -129,7 +129,7 @@ async function back(
 ): Promise<string | null> {
   const { id, server } = change;
   const before = reservationOf(change)?.node;
-  if (before === undefined) return "the journal has no former state of it";
+  if (before === undefined) return "the journal does not have its former state";
   const { hardware } = hands;
   const reason = maintenanceFor(server);
   const now = await hardware.read(id);
@@ -267,7 +267,7 @@ async function active(
 
 /** nova-compute may execute a request of Nova days later. */
 const LEAVE =
-  "it stays on fake hardware, in maintenance: leave its driver alone until rollback has ended, or Nova may wipe it";
+  "it remains on fake hardware and in maintenance: do not change its driver until rollback has finished, or Nova may wipe it";
 
 function retainedWith(own: NovaServer | null): string {
   return `it keeps its own hardware${own === null ? "" : " and its server"}, in maintenance`;

@@ -21,8 +21,8 @@ export async function rejectionsBack(
   const instance = now.instance_uuid ?? null;
   if (instance !== null && instance !== own?.id)
     return instance === recordOf(change)
-      ? `it still has instance ${String(instance)}, but this login finds no such server in Nova: use the login that created it. If the server was deleted, ${deletedOn(now)}`
-      : `it has instance ${String(instance)}, which this run did not make`;
+      ? `it still has instance ${String(instance)}, but this server is not visible in Nova with these credentials: use the credentials that created it. If the server was deleted, ${deletedOn(now)}`
+      : `it has instance ${String(instance)}, not created by this run`;
   const why = own === null ? null : reasonAgainst(change, own);
   if (why !== null) return why;
   if (now.driver === FAKE) return null;
@@ -62,7 +62,7 @@ function realRejections(change: Back, now: JsonObject, own: NovaServer | null): 
     return `Nova is still working on server ${own.id} (${own.task}): run rollback again when it is done`;
   const { maintenance, maintenance_reason: reason = null, console_enabled: hasConsole } = now;
   if (maintenance === true && reason !== maintenanceFor(change.server))
-    return `it is in maintenance that this run did not set: ${String(reason ?? "no reason given")}; end it first`;
+    return `it is in maintenance, which this run did not set: ${String(reason ?? "no reason given")}; end it first`;
   const state = String(now.provision_state);
   // After its hardware was restored, only the user can have changed the state.
   if (

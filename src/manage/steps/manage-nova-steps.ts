@@ -75,7 +75,7 @@ export function nobodys({
   allocation_uuid: own = null,
 }: JsonObject) {
   const record = instance ?? own;
-  return record === null ? null : `it has instance ${String(record)}, which this run did not make`;
+  return record === null ? null : `it has instance ${String(record)}, not created by this run`;
 }
 
 async function hold(at: ServerMaking): Promise<string | null> {

@@ -182,7 +182,7 @@ async function twinsOf(at: ServerMaking): Promise<readonly string[]> {
   // Only a report, so an error is ignored.
   const all = await orNull(at.hands.servers.twins(at.server, recordOf(at)));
   return (all ?? []).map(
-    ({ id, status }) => `Nova also made server ${id}, in ${status}, on no node: delete it in Nova`,
+    ({ id, status }) => `Nova also created server ${id}, in ${status}, without a node: delete it`,
   );
 }
 

@@ -50,7 +50,7 @@ export interface ApplyOptions extends TargetOptions, ConnectionOptions {
 }
 
 const UNASKED =
-  "Notice: without nova, running nova-computes are not detected. With --nova-db, extract, plan and apply watch them.";
+  "Notice: without Nova, running nova-compute services are not detected. With --nova-db, extract, plan and apply watch them.";
 
 const CHOICES: readonly string[] = ["leave-nova", "skip-blocked", "after-finish"];
 
@@ -167,7 +167,7 @@ async function load(job: Job) {
   const moved = await changeNova("hosts", nova, sink, hosts).catch((cause: unknown) => {
     throw applied.done === 0
       ? afterFlavors(cause)
-      : afterNova(cause, "Ironic is loaded, nova is not");
+      : afterNova(cause, "Ironic is loaded, but nova is not");
   });
   if (moved === null) {
     sink.say(stopped(again));

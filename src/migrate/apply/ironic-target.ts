@@ -19,9 +19,9 @@ export function checkIdentity(planned: TargetIdentity, found: TargetIdentity): v
   if (changed.length > 0)
     throw new MigrationError(
       "N2I-E300",
-      `the plan was made for another target: ${changed.join("; ")}`,
+      `the plan was made for a different target: ${changed.join("; ")}`,
       {
-        fix: `Give the ${planned.engine === "rest" ? "service" : "--ironic-db"} of the plan by the same address (/etc/hosts may map its name to another host), or plan again for this one.`,
+        fix: `Specify the ${planned.engine === "rest" ? "service" : "--ironic-db"} of the plan with the same address (/etc/hosts may map its name to a different host), or run plan again for this target.`,
       },
     );
 }
@@ -34,7 +34,7 @@ export function checkEngine({ engine }: TargetIdentity, { kind }: Pick<Backend, 
       engine === "rest"
         ? "the plan was made for REST, but a database is selected"
         : "the plan was made for a database, but REST is selected",
-      { fix: "Give the options of the plan, or plan again for this backend." },
+      { fix: "Use the options of the plan, or run plan again for this backend." },
     );
 }
 

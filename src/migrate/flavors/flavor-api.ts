@@ -30,7 +30,7 @@ export async function reopenFlavorApi(
   if (planned === undefined) return null;
   if (novaApiDb === undefined)
     throw new MigrationError("N2I-E311", "the plan changes flavors in nova_api", {
-      fix: "Give --nova-api-db.",
+      fix: "Specify --nova-api-db.",
     });
   const opened = await openFlavorApi(novaApiDb, readOnly);
   try {

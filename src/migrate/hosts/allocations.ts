@@ -27,7 +27,7 @@ export async function allocationsText(
     const bare: string[] = [];
     for await (const { instance } of auditAllocations(regroup(lines(), TOGETHER), now))
       bare.push(instance);
-    if (bare.length === 0) return "every live instance of the plan has one";
+    if (bare.length === 0) return "every live instance in the plan has an allocation";
     return `${counted(bare.length, "live instance has", "live instances have")} none: ${listed(bare, NAMED)}. To create one: ${heal()}`;
   });
 }

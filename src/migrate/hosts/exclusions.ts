@@ -77,7 +77,7 @@ export function checkExclusions({ machines }: Leaving, { novaDb, leaveNova }: No
   throw new MigrationError(
     "N2I-E311",
     `instances use ${used} of the nodes to be removed, and a running nova-compute would not be detected`,
-    { fix: "Give --nova-db, or --leave-nova once you have stopped every nova-compute yourself." },
+    { fix: "Specify --nova-db, or stop every nova-compute yourself and use --leave-nova." },
   );
 }
 

@@ -99,7 +99,7 @@ export function withNovaBack<T>(
             const way = { direction: "back", only: scope, excluded } as const;
             const undone = await execute(walked, session, way).finally(() => api?.close());
             const shared =
-              undone.shared === 0 ? "" : `. ${undone.shared} that machines share stay until --all`;
+              undone.shared === 0 ? "" : `. ${undone.shared} shared rows remain until --all`;
             sink.result(
               `Rollback of nova, ${part}: ${counted(undone.done, "row")} restored, ${undone.found} already restored, ${undone.left.length + undone.kept} left${shared}.`,
             );

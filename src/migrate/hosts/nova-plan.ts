@@ -198,7 +198,7 @@ function checkSource(
   const { nova } = source;
   if (nova === null)
     throw new MigrationError("N2I-E202", "the snapshot was extracted without --nova-db", {
-      fix: "Extract again with --nova-db, then plan.",
+      fix: "Run extract again with --nova-db, then run plan.",
     });
   const [other] = otherServer(nova, found);
   if (other !== undefined)

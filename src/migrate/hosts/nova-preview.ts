@@ -86,7 +86,7 @@ async function* rowsOf(
 
 /** Without `--nova-db`, all rows stay. */
 async function unasked(name: NovaLegName, plan: NovaFiles): Promise<Opened> {
-  const stays = { is: "other", why: "--nova-db is not given" } as const;
+  const stays = { is: "other", why: "--nova-db is not specified" } as const;
   const inspect = (steps: readonly NovaStep[]) =>
     Promise.resolve(steps.map(({ id }) => ({ id, ...stays })));
   const leg = novaJournalled(name, plan);

@@ -69,14 +69,14 @@ function checkUnasked(file: NovaFiles | null): void {
   if (watched.length > 0)
     throw new MigrationError(
       "N2I-E311",
-      `the plan needs proof that nova-compute is stopped on ${listed(watched, NAMED)}`,
+      `the plan requires confirmation that nova-compute is stopped on ${listed(watched, NAMED)}`,
     );
   if (file === null)
     throw new MigrationError(
       "N2I-E311",
       "the plan was made without nova, so a running nova-compute would not be detected",
       {
-        fix: "Give --nova-db to extract, to plan and then to apply. Or stop every nova-compute, and load only Ironic with --leave-nova.",
+        fix: "Run extract, plan and apply with --nova-db. Or stop every nova-compute, and load only Ironic with --leave-nova.",
       },
     );
 }
@@ -212,7 +212,7 @@ async function checkTenants(
   throw new MigrationError(
     "N2I-E300",
     `Nova's instances changed since extract: ${listed(stale, NAMED, "; ")}`,
-    { fix: "Stop every nova-compute and extract again. Then plan, and check the difference." },
+    { fix: "Stop every nova-compute, run extract and plan again, and check the differences." },
   );
 }
 

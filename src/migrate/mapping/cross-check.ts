@@ -78,7 +78,7 @@ export function targetFaults(
       .map((outcome) => `/states ${outcome} is missing`),
     ...Object.keys(planned)
       .filter((name) => !rows.has(name))
-      .map((name) => `/drivers ${name} is no row of mappings/drivers.json`),
+      .map((name) => `/drivers ${name} is not a row in mappings/drivers.json`),
   ];
 }
 
@@ -93,7 +93,7 @@ function headFaults({ older, steps, newer }: Heads, targets: readonly TargetDoc[
       .map((head) => `/ ${head} is listed twice`),
     ...Object.keys(steps)
       .filter((release) => !releases.has(release))
-      .map((release) => `/steps/${release} is no release of mappings/targets`),
+      .map((release) => `/steps/${release} is not a release in mappings/targets`),
     ...targets
       .filter(({ alembic_head }) => !ends.has(alembic_head))
       .map(({ release, alembic_head }) => `/steps none ends with ${release}'s ${alembic_head}`),
@@ -106,7 +106,7 @@ function hardwareFaults(hardware: Hardware, targets: readonly TargetDoc[]): Faul
   return [
     ...releasesIn(hardware)
       .filter((release) => !releases.includes(release))
-      .map((release) => `/ ${release} is no release of mappings/targets`),
+      .map((release) => `/ ${release} is not a release in mappings/targets`),
     ...Object.values(hardware.classic)
       .filter(({ needs }) => needs !== undefined && hardware.needs[needs] === undefined)
       .map(({ needs }) => `/needs ${needs} is missing`),
@@ -149,11 +149,11 @@ export function columnFaults(
   const known = new Set([...columns.map(({ name }) => name), ...extraFields(target)]);
   return rules.flatMap((rule, at) => {
     const key = [...rule.to.matchAll(/\$(\w+)/g)].find(([, name]) => !(`${name}` in target.keys));
-    if (key !== undefined) return [`${path}/${at}/to ${key[0]} is no key of ${target.release}`];
+    if (key !== undefined) return [`${path}/${at}/to ${key[0]} is not a key of ${target.release}`];
     const name = column(rule, target);
     return rule.optional === true || name === "" || known.has(name)
       ? []
-      : [`${path}/${at}/to ${name} is no column of ${target.release}`];
+      : [`${path}/${at}/to ${name} is not a column of ${target.release}`];
   });
 }
 

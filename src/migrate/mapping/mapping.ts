@@ -172,7 +172,7 @@ function chainOf(
   const chain: Written[] = [from];
   for (let at = from; at.extends !== undefined; ) {
     const base = byRelease.get(at.extends)?.document;
-    if (base === undefined) return `/extends ${at.extends} is no release of mappings/targets`;
+    if (base === undefined) return `/extends ${at.extends} is not a release in mappings/targets`;
     if (chain.includes(base)) return `/extends ${at.extends} is a cycle`;
     chain.unshift(base);
     at = base;

@@ -87,9 +87,9 @@ function schemaOf(columns: readonly Column[], required: readonly string[]) {
 
 function faultText({ keyword, message, params }: ErrorObject): string {
   if (keyword === "enum")
-    return `is none of ${[...new Set(params.allowedValues.map(String))].join(", ")}`;
-  if (params.pattern === PORT.pattern) return "is no port from 1 to 65535";
-  if (params.pattern === WHOLE.pattern) return "is no whole number";
+    return `is not one of ${[...new Set(params.allowedValues.map(String))].join(", ")}`;
+  if (params.pattern === PORT.pattern) return "is not a port from 1 to 65535";
+  if (params.pattern === WHOLE.pattern) return "is not a whole number";
   return message ?? "is wrong";
 }
 

@@ -93,7 +93,7 @@ export async function openBackend(
   const cloud = options.osCloud !== undefined && !(options.ironicDb && asksGlance);
   const rest = options.via === "rest" || options.ironicUrl !== undefined || cloud;
   if (options.ironicDb !== undefined && rest)
-    throw new MigrationError("N2I-E100", "--ironic-db and the options of REST exclude each other", {
+    throw new MigrationError("N2I-E100", "--ironic-db and REST options are mutually exclusive", {
       fix: "Remove --ironic-db, or remove --via rest, --ironic-url and --os-cloud.",
     });
   if (rest) return restBackend(cloudOfOptions(options, warn), options, mappings);

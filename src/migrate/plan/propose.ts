@@ -98,7 +98,7 @@ export function writeProposal({ proposeSite: file = "" }: Args, text: string): s
 }
 
 function refuse(file: string, why: string, cause?: unknown): MigrationError {
-  const fix = "Name a new file, because this one may contain decisions.";
+  const fix = "Specify a new file, because this file may contain decisions.";
   const words = `--propose-site ${file} cannot be written: ${why}`;
   return new MigrationError("N2I-E100", words, { cause, fix });
 }

@@ -61,12 +61,12 @@ export async function openArtifact(named: string, nova: boolean): Promise<Showab
   const folder = folderOf(file);
   if (folder !== null && !existsSync(join(folder, MANIFEST)))
     throw new MigrationError("N2I-E110", `${file} is not a plan folder`, {
-      fix: "Name one of a run's files: RUN/plan, RUN/snapshot.jsonl, RUN/power.jsonl, RUN/journal.jsonl, RUN/log.jsonl.",
+      fix: "Specify one of the files in a run: RUN/plan, RUN/snapshot.jsonl, RUN/power.jsonl, RUN/journal.jsonl, RUN/log.jsonl.",
     });
   if (folder !== null)
     return { ...(await (nova ? novaOf(folder) : planOf(folder))), run: dirname(folder) };
   if (nova)
-    throw new MigrationError("N2I-E100", `--nova needs a plan folder, but ${file} is not one`);
+    throw new MigrationError("N2I-E100", `--nova requires a plan folder, but ${file} is not one`);
   const record = await recordOf(file);
   if (record !== null) return { ...record, run: dirname(file) };
   const inPlan = basename(dirname(file)) === PLAN;

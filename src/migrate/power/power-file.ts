@@ -40,7 +40,7 @@ export async function checkReadings(
     throw new MigrationError(
       "N2I-E307",
       `${run.path}/${POWER} is not the file that the plan was made from`,
-      { fix: "Plan again, check the difference, then apply." },
+      { fix: "Run plan again, check the differences, then run apply." },
     );
   const age = power.oldest === null ? 0 : (now - Date.parse(power.oldest)) / 60_000;
   // If the clock was set back, readings appear younger.

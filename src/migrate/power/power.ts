@@ -79,7 +79,7 @@ export async function power(asked: PowerRequest, sink: Sink) {
 function conductorText({ queriedFor: { release, site }, ipmitool }: PowerFor): string {
   const newer = ipmitool === "1.8.19" ? "1.8.19 or later" : "1.8.18 or earlier";
   const decided = site === null ? "no site document" : site;
-  return `Asking as ${release}'s conductors with ipmitool ${newer} do, with ${decided}.`;
+  return `Reading BMCs in the same way as ${release}'s conductors with ipmitool ${newer}, with ${decided}.`;
 }
 
 /** Readings that need attention, or all to show, ordered by their first machine. */

@@ -33,10 +33,10 @@ export interface RollbackCommandOptions extends TargetOptions, ConnectionOptions
 /** Rolls back the loaded rows of the run, in the order of `order.ts`. */
 export function migrationBack(words: RollbackCommandOptions, watching: Watching): Rollback {
   return rollbackOf({ kind: "migration" }, words, (sink, preview) => ({
-    nothing: "this run has loaded nothing",
+    nothing: "this run has not loaded any machine",
     async find(run, entries) {
       if (!preview)
-        await checkNotFinished(run, "rollback would take its machines from Nova", words);
+        await checkNotFinished(run, "rollback would remove its machines from Nova", words);
       return found(run, entries, words);
     },
     async open(job, keep) {
@@ -69,7 +69,7 @@ export function migrationBack(words: RollbackCommandOptions, watching: Watching)
         sink.say(STOPPED);
         return null;
       }
-      const still = "Rows of nova that this run changed stay. To roll them back, add --nova-db.";
+      const still = "Nova rows of this run are not restored. To roll them back, add --nova-db.";
       return { notes: [...(untold ? [still] : []), ...treesOf(job)], untold };
     },
     previews: previewBack,
@@ -86,7 +86,7 @@ export function migrationBack(words: RollbackCommandOptions, watching: Watching)
         sink.note(
           `finish ended this run at ${end.at}. Without --plan, rollback is refused unless you add --after-finish (N2I-E321).`,
         );
-      if (untold) sink.result("Rows of nova would stay. To roll them back, add --nova-db.");
+      if (untold) sink.result("Nova rows would not be restored. To roll them back, add --nova-db.");
     },
   }));
 }

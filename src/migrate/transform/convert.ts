@@ -21,7 +21,7 @@ function iboot(part: "host" | "port" | "relay"): (value: Json) => Converted {
     if (part === "host") return trimmed(host);
     const text = (part === "port" ? port : relay).trim();
     if (part === "port" ? isPort(text) : /^\d{1,5}$/.test(text)) return { value: Number(text) };
-    const wanted = part === "port" ? "is not from 1 to 65535" : "is no number";
+    const wanted = part === "port" ? "is not from 1 to 65535" : "is not a number";
     return { fault: `has the ${part} ${JSON.stringify(text)}, which ${wanted}` };
   };
 }
@@ -66,7 +66,7 @@ export function flavorArch(spec: string | null | undefined): string | undefined 
 function arch(value: Json): Converted {
   const text = String(value);
   if (ARCHITECTURES.has(text.toLowerCase())) return { value };
-  return { value, warnings: [["N2I-D307", `${show(text)} is no architecture that Nova knows`]] };
+  return { value, warnings: [["N2I-D307", `${show(text)} is not a known Nova architecture`]] };
 }
 
 /** Values that Ironic accepts. @source ironic 21.4:ironic/drivers/modules/deploy_utils.py */
@@ -107,7 +107,7 @@ function capabilityFault(pair: string): string | null {
   if (key === "" || word === "" || more.length > 0) return "is not of the form key:value";
   if (!/^[\x20-\x7e]+$/.test(key + word)) return "is not ASCII";
   const words = Object.hasOwn(CAPABILITIES, key) ? CAPABILITIES[key] : undefined;
-  return words === undefined || words.includes(word) ? null : `is none of ${words.join(", ")}`;
+  return words === undefined || words.includes(word) ? null : `is not one of ${words.join(", ")}`;
 }
 
 /** @source ironic 7.0.0:ironic/drivers/modules/ssh.py _get_command_sets */
@@ -117,7 +117,7 @@ function virtType(value: Json): Converted {
   if (value === "") return null;
   return VIRT_TYPES.includes(String(value))
     ? { value }
-    : { fault: `${show(String(value))} is none of ${VIRT_TYPES.join(", ")}` };
+    : { fault: `${show(String(value))} is not one of ${VIRT_TYPES.join(", ")}` };
 }
 
 /** Converters that also apply to values of the site document. */

@@ -7,12 +7,12 @@ import type { DriverRow, Mapping } from "../../model/mapping.ts";
 const INTERFACE = "_interface";
 /** Interfaces that a node of a classic driver may have. @source facts/ironic.md 1.2 */
 const BESIDE_CLASSIC: ReadonlySet<string> = new Set(["network", "storage"]);
-/** Interfaces that access the BMC. Without their values, a take-over fails. */
+/** Interfaces that access the BMC. Without their values, a takeover fails. */
 const SPEAKING = ["power", "management"] as const;
 
 /**
  * Conflicts between a node's driver, interfaces and driver_info in this release. One such node
- * stops the conductor's take-over of all others.
+ * stops the conductor's takeover of all others.
  * @source mappings/hardware.json; facts/ironic.md 3.1, 3.2
  */
 export function inspectHardware(
@@ -53,7 +53,7 @@ export function inspectHardware(
 }
 
 /**
- * Finds nodes whose deployment writes no disk, so that the next instance gets the previous one's
+ * Finds nodes whose deployment does not write a disk, so that the next instance gets the previous one's
  * data.
  * @source ironic/drivers/fake.py of 2014.2 to 10.1: of the classic fake drivers only fake_pxe and
  * fake_agent deploy; fake_hardware.py: the default deploy_interface is fake; agent.py
@@ -66,7 +66,7 @@ export function inspectDeploy(row: Row, where: string): readonly Finding[] {
     ? /^(fake|custom-agent)$/.test(by)
     : /^fake(?!_(pxe|agent)$)/.test(String(driver));
   const which = named ? `deploy_interface ${by}` : `driver ${String(driver)}`;
-  return findingIf(deploysNothing, "N2I-D416", where, `${which} writes no disk`);
+  return findingIf(deploysNothing, "N2I-D416", where, `${which} does not write a disk`);
 }
 
 function strangeInterfaces(

@@ -15,8 +15,8 @@ interface Unbooted {
 
 /** Reasons why a machine does not boot. D406 only warns, because it can be fixed afterwards. */
 const UNBOOTED: { readonly [boot in TargetDoc["boot"]]?: Unbooted } = {
-  deploy: { code: "N2I-D406", says: (ironic) => `take-over by ${ironic} rewrites its boot file` },
-  edit: { code: "N2I-D408", says: (ironic) => `take-over by ${ironic} edits a missing file` },
+  deploy: { code: "N2I-D406", says: (ironic) => `takeover by ${ironic} rewrites its boot file` },
+  edit: { code: "N2I-D408", says: (ironic) => `takeover by ${ironic} edits a missing file` },
   local: {
     code: "N2I-D403",
     says: (ironic) => `${ironic} boots instances from disk only`,
@@ -116,7 +116,7 @@ function keepsUnknownSwap({ node, nova }: Machine): boolean {
 const AMAZON: ReadonlySet<string> = new Set(["ami", "ari", "aki"]);
 
 /**
- * Instances whose rebuild, or take-over with the ramdisk interface, Ironic will refuse.
+ * Instances whose rebuild, or takeover with the ramdisk interface, Ironic will refuse.
  * @source Ironic: ironic/common/images.py, check_if_image_format_is_permitted (CVE-2024-44082);
  * conductor/deployments.py, validate_node: a rebuild forgets kernel and ramdisk of a Glance image
  */

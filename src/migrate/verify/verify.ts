@@ -47,7 +47,7 @@ export async function openToVerify(asked: Pick<VerifyRequest, "run" | "keyFile">
   const plan = await openPlan(`${run.path}/${PLAN}`);
   const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
   if (snapshot.footer.sha256 !== plan.header.made_from.snapshot)
-    throw new MigrationError("N2I-E114", `${run.path}: the plan was made from another snapshot`);
+    throw new MigrationError("N2I-E114", `${run.path}: the plan belongs to a different snapshot`);
   const seal = await sealOf(run, asked.keyFile, plan.header.key);
   const mappings = await loadMappings();
   const lost = snapshot.footer.footer.machines - plan.footer.footer.machines;

@@ -1,7 +1,7 @@
 import { warning } from "./kind.ts";
 
 const FIX =
-  "Repeat the copy of the tree, or set root_uuid in the site document to the root filesystem's uuid (blkid).";
+  "Copy the tree again, or set root_uuid in the site document to the root filesystem's uuid (blkid).";
 
 /** N2I-D7..: boot files of compute hosts. @source facts/nova-bm.md 3.5 */
 export const BOOT = {
@@ -19,26 +19,26 @@ export const BOOT = {
   ),
   "N2I-D703": warning(
     "untrusted boot file",
-    `It leads out of the tree, is not a small text file, or is unreadable, and was ignored. ${FIX}`,
+    `It was ignored because it points outside the tree, is not a small text file, or is unreadable. ${FIX}`,
   ),
   "N2I-D704": warning(
     "boot file of another instance",
-    `Its root filesystem belongs to another tenant, perhaps the previous one. It was ignored. ${FIX}`,
+    `It was ignored because its root filesystem belongs to another tenant, perhaps the previous one. ${FIX}`,
   ),
   "N2I-D705": warning(
-    "interface link does not lead to the boot file",
-    "pxelinux looks for pxelinux.cfg/01-MAC, so the machine does not boot from that interface. `boot` creates the links, but keeps a link to another machine's file: remove it by hand.",
+    "interface link does not point to the boot file",
+    "pxelinux looks for pxelinux.cfg/01-MAC, so the machine does not boot from that interface. `boot` creates the links, but does not replace a link to another machine's file. Remove such a link by hand.",
   ),
   "N2I-D706": warning(
     "no kernel or ramdisk in the tree",
-    "The next reboot would find nothing to boot, or only configurations were copied. `boot` needs the whole tree, unless both files are already in Ironic's.",
+    "The machine would not boot again, or only the configurations were copied. `boot` requires the complete tree, unless both files are already in Ironic's tree.",
   ),
   "N2I-D707": warning(
-    "no TFTP tree of this host",
+    "no TFTP tree for this host",
     "Repeat extract with --tftp-root HOST=DIR for each service_host.",
   ),
   "N2I-D708": warning(
-    "different root filesystems in site document and boot file",
-    "The value of the site document is used. Check it on the machine with blkid.",
+    "root filesystem differs between site document and boot file",
+    "The value in the site document is used. Check it on the machine with blkid.",
   ),
 };

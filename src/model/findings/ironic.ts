@@ -14,7 +14,7 @@ export const IRONIC = {
     "instance_uuid already in Ironic",
     "Another node has the instance. Find out which one is right.",
   ),
-  "N2I-D503": blocking("name already in Ironic", "Choose another name in the site document."),
+  "N2I-D503": blocking("name already in Ironic", "Choose a different name in the site document."),
   "N2I-D504": warning(
     "Ironic's row differs from the plan",
     "The row or its source changed after the load. It is left unchanged. Check the listed fields.",
@@ -26,15 +26,15 @@ export const IRONIC = {
   ),
   "N2I-D751": note(
     "power state enforced as found",
-    "`manage` reads the power state, and the conductor then enforces it: a machine that is off at adoption stays off. From then on, power the machine on or off through Ironic or Nova.",
+    "`manage` reads the power state, and the conductor then enforces it, so a machine that is off at adoption stays off. From then on, power the machine on or off through Ironic or Nova.",
   ),
   "N2I-D752": note(
     "protection only after activation",
-    "REST sets protected in the last step, so until then Ironic would not refuse to tear the machine down. Keep nova-compute stopped until apply ends.",
+    "Over REST, protected is set in the last step. Until then, Ironic does not prevent the machine from being torn down. Keep nova-compute stopped until apply ends.",
   ),
   "N2I-D753": warning(
     "provision state that REST cannot reach",
-    "The machine is made manageable, and nothing else. Continue by hand, or load into the database (--ironic-db).",
+    "The machine is only moved to manageable. Continue by hand, or load into the database (--ironic-db).",
   ),
   "N2I-D754": warning(
     "VIF that REST cannot record",
@@ -42,22 +42,22 @@ export const IRONIC = {
   ),
   "N2I-D755": acceptable(
     "adoption creates no boot file",
-    "The machine boots from the network, and adoption stages nothing for it. Keep the old TFTP service, with a tftp_root that Ironic does not share, or run `nova2ironic boot` before and after, then accept the finding. Or load into the database (--ironic-db).",
+    "The machine boots from the network, and adoption does not stage any files for it. Keep the old TFTP service, with a tftp_root that Ironic does not share, or run `nova2ironic boot` before and after, then accept the finding. Or load into the database (--ironic-db).",
   ),
   "N2I-D756": warning(
     "no live conductor can adopt the machine",
-    "Ironic accepts a node only if a live conductor of its group has the driver. Start one. Until then, apply refuses to begin.",
+    "Ironic accepts a node only if a live conductor in its group has the driver. Start such a conductor. Until then, apply refuses to start.",
   ),
   "N2I-D757": blocking(
     "adoption needs deploy images",
-    "This release adopts a machine that boots from the network only with both. Set deploy_kernel and deploy_ramdisk in the site document.",
+    "To adopt a machine that boots from the network, this release requires both images. Set deploy_kernel and deploy_ramdisk in the site document.",
   ),
   "N2I-D758": warning(
     "adoption uses the conductor's deploy images",
-    "It fails unless [conductor]deploy_kernel and deploy_ramdisk are set in ironic.conf. Set them there, or in the site document.",
+    "Adoption fails unless [conductor]deploy_kernel and deploy_ramdisk are set in ironic.conf. Set them there, or in the site document.",
   ),
   "N2I-D759": blocking(
     "adoption needs a port with a MAC",
-    "This release adopts a machine that boots from the network only with one. Add its interface in nova-baremetal and repeat extract, or skip the machine.",
+    "To adopt a machine that boots from the network, this release requires a port. Add the interface in nova-baremetal and repeat extract, or skip the machine.",
   ),
 };

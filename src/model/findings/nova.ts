@@ -8,31 +8,31 @@ export const NOVA = {
   ),
   "N2I-D201": acceptable(
     "the instance is not in Nova",
-    "Nova has no row to manage the machine or tear it down. Compare --nova-db, and find its owner. If you accept the finding, it is loaded with its instance, in maintenance, which stops Ironic's conductor but not Nova.",
+    "Without a row, Nova can neither manage the machine nor tear it down. Check --nova-db, and find the owner of the machine. If you accept the finding, the machine is loaded with its instance and in maintenance, which stops Ironic's conductor but not Nova.",
   ),
   "N2I-D202": acceptable(
     "the instance is deleted in Nova",
-    "Nova reaps a running deleted instance, and tears the machine down even in maintenance. Release it first. If you accept the finding, it is loaded in maintenance and hidden from Nova without its instance (extra.nova_bm.instance_uuid keeps it). Release it before maintenance ends, because Juno treats a machine without an instance as free.",
+    "Nova reaps a running deleted instance, and tears the machine down even in maintenance. Release the machine first. If you accept the finding, the machine is loaded in maintenance and without its instance, which hides it from Nova (extra.nova_bm.instance_uuid has the instance). Release the machine before maintenance ends, because Juno treats a machine without an instance as free.",
   ),
   "N2I-D203": warning(
-    "instances.node names another node",
-    "bm_nodes is trusted. plan --nova-db --compute-host NAME corrects it. Otherwise the machine is blocked (N2I-D225).",
+    "instances.node is a different node",
+    "The value in bm_nodes is used. plan --nova-db --compute-host NAME corrects instances.node. Otherwise the machine is blocked (N2I-D225).",
   ),
   "N2I-D204": warning(
     "instances.host differs from service_host",
-    "Nova destroys or hides instances of another host. plan --nova-db --compute-host NAME corrects it. Otherwise the machine is blocked (N2I-D225).",
+    "Nova destroys or hides instances that belong to a different host. plan --nova-db --compute-host NAME corrects instances.host. Otherwise the machine is blocked (N2I-D225).",
   ),
   "N2I-D205": warning(
     "service_host without a live nova-compute service",
-    "No nova-compute manages the machine from there. Correct service_host.",
+    "No nova-compute on that host manages the machine. Correct service_host.",
   ),
   "N2I-D206": acceptable(
     "Nova is working on the instance",
-    "instances.task_state is set. Wait until it ends. If nova-compute is down, it never ends, and the request may be queued: run rabbitmqctl purge_queue compute.HOST while nova-compute is stopped, then openstack server set --state active INSTANCE, and repeat extract or accept the finding. During a deployment, accept N2I-D100, which covers both.",
+    "instances.task_state is set. Wait until the task ends. If nova-compute is down, the task never ends, and its request may be queued. While nova-compute is stopped, run rabbitmqctl purge_queue compute.HOST, then openstack server set --state active INSTANCE. Then repeat extract, or accept the finding. During a deployment, accept N2I-D100, which covers both findings.",
   ),
   "N2I-D207": warning(
     "another instance on this node in Nova",
-    "A failed rebuild leaves such a row. bm_nodes is trusted. Correct instances.node.",
+    "A failed rebuild leaves such a row. The value in bm_nodes is used. Correct instances.node.",
   ),
   "N2I-D208": warning(
     "the flavor of the instance is missing",
@@ -48,6 +48,6 @@ export const NOVA = {
   ),
   "N2I-D211": warning(
     "free machine with an instance in Nova",
-    "nova_bm lost the instance, or instances.node is wrong. The machine is loaded free, in maintenance, so that Nova assigns it to no tenant. Find out whether a tenant runs there (N2I-D207 names it), correct the wrong side, then repeat extract and plan. Or end maintenance.",
+    "nova_bm lost the instance, or instances.node is wrong. The machine is loaded as free and in maintenance, so that Nova does not assign it to a tenant. Find out whether a tenant's instance is running there (N2I-D207 shows it), correct the wrong row, then repeat extract and plan. Or end maintenance.",
   ),
 };

@@ -4,11 +4,11 @@ import { acceptable, blocking, note, warning } from "./kind.ts";
 export const POWER = {
   "N2I-D620": warning(
     "BMC offers cipher suite 0",
-    "Anyone who reaches the BMC can power the machine off without a password. Disable suite 0 in the BMC. nova2ironic never uses it.",
+    "Anyone who can reach the BMC can power the machine off without a password. Disable suite 0 in the BMC. nova2ironic never uses it.",
   ),
   "N2I-D621": note(
     "BMC offers only SHA1 suites",
-    "Suite 17 needs newer firmware. Keep the management network closed.",
+    "Suite 17 requires newer firmware. Restrict access to the management network.",
   ),
   "N2I-D622": warning(
     "BMC allows anonymous or null users",
@@ -16,61 +16,61 @@ export const POWER = {
   ),
   "N2I-D623": warning(
     "BMC with an unknown Kg",
-    "nova-baremetal used none, so it may be unnecessary. If the login fails, set driver_info.ipmi_hex_kg_key (Stein and later).",
+    "nova-baremetal did not use one, so it may be unnecessary. If logging in to the BMC fails, set driver_info.ipmi_hex_kg_key (Stein and later).",
   ),
   "N2I-D624": warning(
     "BMC firmware update in progress",
-    "Its answers may be wrong until the update ends. Then repeat power.",
+    "Its responses may be wrong until the update ends. Repeat power after the update.",
   ),
   "N2I-D625": warning(
     "chassis fault, overload or interlock",
     "The power state is as reported, but a power command may fail. Check the machine.",
   ),
   "N2I-D626": warning(
-    "only a part of the password is used",
-    "nova2ironic and ipmitool read 20 bytes, up to the first line end or TAB. Other clients may refuse it.",
+    "only part of the password is used",
+    "nova2ironic and ipmitool read at most 20 bytes, up to the first line break or tab. Other clients may reject the password.",
   ),
   "N2I-D627": note(
     "BMC sends wrong checksums",
-    "Some Supermicro boards do. The packet is trusted, because its signature is right.",
+    "Some Supermicro boards do this. The packet is accepted because its signature is valid.",
   ),
   "N2I-D628": note(
     "BMC does not report its cipher suites",
-    "ipmitool 1.8.19 and later waits five seconds for them at every command. Set driver_info.ipmi_cipher_suite (Victoria and later).",
+    "ipmitool 1.8.19 and later waits five seconds for them with every command. Set driver_info.ipmi_cipher_suite (Victoria and later).",
   ),
   "N2I-D629": warning(
-    "BMC makes its keys with the level of Open Session",
-    "Some Supermicro, Sun, Intel, Quanta and Dell boards do. A conductor at ADMINISTRATOR fails to log in and reports a wrong password. Set driver_info.ipmi_priv_level to OPERATOR.",
+    "BMC derives its keys from the privilege level of Open Session",
+    "Some Supermicro, Sun, Intel, Quanta and Dell boards do this. A conductor that requests ADMINISTRATOR fails to log in and reports a wrong password. Set driver_info.ipmi_priv_level to OPERATOR.",
   ),
   "N2I-D631": warning(
     "BMC stops responding in a session after a cipher suite request",
-    "Some Cisco UCS servers do. ipmitool 1.8.19 and later sends that request before each session, unless its suite is fixed. Set driver_info.ipmi_cipher_suite (Victoria and later).",
+    "Some Cisco UCS servers do this. ipmitool 1.8.19 and later sends that request before each session, unless a cipher suite is configured. Set driver_info.ipmi_cipher_suite (Victoria and later).",
   ),
   // N2I-D600 to D619, and D630: power check. @source facts/ipmi.md 4.4, 5.5
   "N2I-D600": acceptable(
     "BMC does not answer",
-    "The conductor would not reach it either. Fix it and run power --only failed, accept it, or allow a number of them with plan --max-unreachable.",
+    "The conductor would not reach it either. Fix the problem and run power --only failed, accept the finding, or allow a number of unreachable BMCs with plan --max-unreachable.",
   ),
   "N2I-D601": acceptable(
-    "BMC refuses the credentials",
-    "It would also refuse the conductor. Correct pm_user and pm_password in nova_bm, repeat extract, then run power --only failed, which keeps the other readings. Or accept the finding.",
+    "BMC rejects the credentials",
+    "It would also reject the conductor's credentials. Correct pm_user and pm_password in nova_bm, repeat extract, then run power --only failed, which keeps the other readings. Or accept the finding.",
   ),
   "N2I-D602": acceptable(
-    "BMC needs another privilege or cipher suite",
+    "BMC requires a different privilege level or cipher suite",
     "Set the named key in driver_info of the site document, or accept the finding.",
   ),
   "N2I-D603": acceptable(
-    "power differs from Nova's record",
-    "The power changed after Nova last read it. Find out which one is right, then accept the finding. If the machine runs and instances.vm_state is stopped, a nova-compute powers it off at its start, so make the row active first, or power the machine off yourself.",
+    "power state differs from Nova's record",
+    "The power state changed after Nova last read it. Find out which state is right, then accept the finding. If the machine is on and instances.vm_state is stopped, nova-compute powers the machine off when it starts, so set vm_state to active first, or power the machine off yourself.",
   ),
-  "N2I-D604": acceptable("power was not read", "Run nova2ironic power, or accept the finding."),
+  "N2I-D604": acceptable("power state not read", "Run nova2ironic power, or accept the finding."),
   "N2I-D605": acceptable(
-    "power that nova2ironic cannot read",
+    "power state that nova2ironic cannot read",
     "iBoot, Tilera and fake machines have no BMC, and virtual machines need the SSH settings of their host in nova.conf, with a key (virtual_power_host_key). Check the machine, then accept the finding.",
   ),
   "N2I-D606": acceptable(
-    "BMC is busy, slow or silent, or sends invalid answers",
-    "When it is idle, run power --only failed, with a longer --deadline if it timed out, or accept the finding. If it goes silent, check for lost datagrams, then pm_user: some BMCs do not answer an unknown name, and some return 0x01 or 0x12 at RAKP 2.",
+    "BMC is busy, slow or silent, or sends invalid responses",
+    "When it is idle, run power --only failed, with a longer --deadline if it timed out, or accept the finding. If it stops responding, check for lost datagrams, then check pm_user: some BMCs do not respond to an unknown user, and some return 0x01 or 0x12 at RAKP 2.",
   ),
   "N2I-D607": acceptable(
     "missing or unusable power settings",
@@ -78,15 +78,15 @@ export const POWER = {
   ),
   "N2I-D608": acceptable(
     "host of the virtual machine does not answer",
-    "nova2ironic connects by ssh, as nova-compute did. Fix it and run power --only failed, accept it, or allow a number of them with plan --max-unreachable.",
+    "nova2ironic connects over SSH, as nova-compute did. Fix the problem and run power --only failed, accept the finding, or allow a number of unreachable machines with plan --max-unreachable.",
   ),
   "N2I-D609": acceptable(
-    "host of the virtual machine refuses the login",
-    "It would also refuse the driver. Correct virtual_power_host_user or _key in nova.conf and repeat extract, or accept the finding.",
+    "host of the virtual machine rejects the credentials",
+    "It would also reject the driver's credentials. Correct virtual_power_host_user or _key in nova.conf and repeat extract, or accept the finding.",
   ),
   "N2I-D610": acceptable(
-    "host of the virtual machine does not report its power",
-    "The finding names the error of its ssh, virsh or VBoxManage. Fix that and run power --only failed, or accept the finding.",
+    "host of the virtual machine does not report its power state",
+    "The finding shows the error of ssh, virsh or VBoxManage. Fix the error and run power --only failed, or accept the finding.",
   ),
   "N2I-D630": acceptable(
     "UDP port of the BMC is closed",
@@ -94,10 +94,10 @@ export const POWER = {
   ),
   "N2I-D611": blocking(
     "unusable address of the BMC or its host",
-    "The conductor would pass it to ipmitool or ssh unchanged, and reach no host. Set driver_info in the site document, or correct nova_bm or nova.conf and repeat extract.",
+    "The conductor would pass it to ipmitool or ssh unchanged, and would not reach any host. Set driver_info in the site document, or correct nova_bm or nova.conf and repeat extract.",
   ),
   "N2I-D612": acceptable(
-    "power was read differently from the conductor",
+    "power state was not read as the conductor reads it",
     "The reading does not match the record to load. Repeat power with the same --site, and the --ironic-release or --conductor-ipmitool that the finding names. --only failed reads these machines.",
   ),
 };

@@ -4,86 +4,86 @@ import { acceptable, blocking, note, warning } from "./kind.ts";
 export const RECORD = {
   "N2I-D400": blocking(
     "missing value that this Ironic needs",
-    "Complete the source, or set the value in the site document.",
+    "Add the value to the source, or set it in the site document.",
   ),
   "N2I-D401": blocking(
     "record does not fit the Ironic schema",
     "A value is too long or has the wrong type. Correct the source.",
   ),
   "N2I-D402": warning(
-    "missing value for take-over or deployment",
-    "Ironic repeats the take-over of a machine in use forever and logs nothing. A free machine fails at its next deployment, unless the flavor has deploy images. Repeat extract with --nova-db, or set the value in the site document.",
+    "missing value for takeover or deployment",
+    "Ironic retries the takeover of a machine in use forever, without any log message. A free machine fails at its next deployment, unless the flavor has deploy images. Repeat extract with --nova-db, or set the value in the site document.",
   ),
   "N2I-D403": acceptable(
     "this Ironic cannot boot the machine",
-    "nova-baremetal machines boot kernel and ramdisk from the network and have no bootloader. Ironic 21 and later boots from disk only, and take-over deletes pxelinux.cfg/01-MAC in its tftp_root. Keep the old TFTP service, with a tftp_root that Ironic does not share, or install a bootloader, then accept the finding. Or set deploy_interface ramdisk (N2I-D409).",
+    "nova-baremetal machines boot kernel and ramdisk from the network and have no bootloader. Ironic 21 and later boots from disk only, and takeover deletes pxelinux.cfg/01-MAC in its tftp_root. Keep the old TFTP service, with a tftp_root that Ironic does not share, or install a bootloader, then accept the finding. Or set deploy_interface ramdisk (N2I-D409).",
   ),
   "N2I-D404": warning(
     "unknown root filesystem uuid",
-    "Only the file at pxe_config_path in the compute host's TFTP tree has it. Without it, take-over leaves the boot file in deploy mode, and the next reboot hangs. Repeat extract with --tftp-root, or set root_uuid in the site document.",
+    "Only the file at pxe_config_path in the compute host's TFTP tree has it. Without it, takeover leaves the boot file in deploy mode, and the next reboot hangs. Repeat extract with --tftp-root, or set root_uuid in the site document.",
   ),
   "N2I-D405": blocking(
     "character that this Ironic database cannot store",
     "Its tables are utf8mb3. Correct the value.",
   ),
   "N2I-D406": warning(
-    "next reboot after take-over hangs in the deploy ramdisk",
-    "Juno's take-over links pxelinux.cfg/01-MAC permanently to its own config in deploy mode (Ironic bug 1421370). Copy the old TFTP tree first. After each take-over, before a reboot, run `nova2ironic boot` with the conductor's tftp_root, which writes `default boot` and root=UUID= into NODE-UUID/config. Or keep the machine in maintenance until Ironic has the fix.",
+    "next reboot after takeover hangs in the deploy ramdisk",
+    "Juno's takeover links pxelinux.cfg/01-MAC permanently to its own config in deploy mode (Ironic bug 1421370). Copy the old TFTP tree first. After each takeover, before a reboot, run `nova2ironic boot` with the conductor's tftp_root, which writes `default boot` and root=UUID= into NODE-UUID/config. Or keep the machine in maintenance until Ironic has the fix.",
   ),
   "N2I-D407": warning(
     "node without a resource_class",
-    "Nova of Stein and later refuses the node (NoResourceClass) and never schedules to it, because flavors request resources:CUSTOM_<CLASS>=1. Set resource_class in the site document. plan --propose-site writes one from flavors and Placement.",
+    "Nova rejects the node in Stein and later (NoResourceClass) and never schedules to it, because flavors request resources:CUSTOM_<CLASS>=1. Set resource_class in the site document. plan --propose-site derives it from flavors and Placement.",
   ),
   "N2I-D408": warning(
-    "take-over fails without a boot file",
+    "takeover fails without a boot file",
     "Ironic 4.0 to 6.2.2 edits tftp_root/NODE-UUID/config, which only its own deployment writes (bugs 1516816, 1646038), after it points DHCP there. Create the file first with `nova2ironic boot`, or run 6.2.3. Until then, keep the machine in maintenance.",
   ),
   "N2I-D409": warning(
     "machine boots through the ramdisk interface",
-    "Take-over boots instance_info.kernel and ramdisk with kernel_append_params, whose root=UUID= must override the earlier root=/dev/ram0: reboot one machine to check. Nova can neither rebuild the machine (Ironic drops both fields but needs them, and the server ends in ERROR) nor assign it to a new tenant. Set deploy_interface back first, and never set it for free machines. Adoption over REST stages nothing.",
+    "Takeover boots instance_info.kernel and ramdisk with kernel_append_params, whose root=UUID= must override the earlier root=/dev/ram0. Reboot one machine to check this. Nova can neither rebuild the machine (Ironic drops both fields but needs them, and the server ends in ERROR) nor assign it to a new tenant. Set deploy_interface back first, and never set it for free machines. Adoption over REST does not stage any files.",
   ),
   "N2I-D410": blocking(
     "this Ironic does not have the driver",
-    "The node would have no conductor. In the site document, set a driver of this release that the finding names.",
+    "The node would have no conductor. In the site document, set one of the drivers of this release that the finding lists.",
   ),
   "N2I-D411": warning(
     "unknown driver",
-    "It is in no release's own tree. A node with unsuitable interfaces ends the conductor's round of take-overs for every machine. Compare them with the vendor's documentation, or correct the name.",
+    "It is not part of any Ironic release. A node with unsuitable interfaces ends the conductor's takeover round for every machine. Compare the interfaces with the vendor's documentation, or correct the name.",
   ),
   "N2I-D412": blocking(
     "driver does not have this interface",
-    "One such node ends the conductor's round of take-overs for every machine. In the site document, set an interface that the finding names, or omit it.",
+    "One such node ends the conductor's takeover round for every machine. In the site document, set an interface that the finding lists, or omit the interface.",
   ),
   "N2I-D413": blocking(
-    "driver_info lacks a value that the driver needs",
-    "Ironic can neither power nor take over the machine. Set the address in the site document (driver_info), and map the login with its rules: {to: driver_info.redfish_password, from: bm_nodes.pm_password}.",
+    "driver_info lacks a value that the driver requires",
+    "Ironic can neither control the power of the machine nor take it over. Set the address in the site document (driver_info), and map the credentials with its rules: {to: driver_info.redfish_password, from: bm_nodes.pm_password}.",
   ),
   "N2I-D414": acceptable(
-    "driver_info has no login",
-    "Ironic would contact the BMC without one. Map it with rules of the site document: {to: driver_info.redfish_username, from: bm_nodes.pm_user} and {to: driver_info.redfish_password, from: bm_nodes.pm_password}. If the BMC needs no login, accept the finding.",
+    "driver_info has no credentials",
+    "Ironic would contact the BMC without credentials. Map them with rules in the site document: {to: driver_info.redfish_username, from: bm_nodes.pm_user} and {to: driver_info.redfish_password, from: bm_nodes.pm_password}. If the BMC does not require credentials, accept the finding.",
   ),
   "N2I-D415": note(
     "interfaces that the conductor sets",
-    "It sets its defaults when it first saves the row. Until then, default_<type>_interface in ironic.conf determines the machine's network, console or rescue. Set the important ones in the site document.",
+    "The conductor sets its defaults when it first saves the row. Until then, default_<type>_interface in ironic.conf determines the machine's network, console or rescue interface. Set the important interfaces in the site document.",
   ),
   "N2I-D416": acceptable(
     "driver that does not deploy",
-    "A rebuild or a new server ends ACTIVE with the last tenant's data on the disk. Set a driver or deploy_interface that deploys. If power is controlled by hand, set fake_pxe (up to Queens) or manual-management (since Ocata). If no server will be deployed on the machine, accept the finding.",
+    "A rebuilt or new server becomes ACTIVE with the last tenant's data on the disk. Set a driver or deploy_interface that deploys. If power is controlled by hand, set fake_pxe (up to Queens) or manual-management (since Ocata). If no server will be deployed on the machine, accept the finding.",
   ),
   "N2I-D420": warning(
     "no conductor has the driver",
-    "Ironic accepts the row, but nothing ever happens to the node. Enable the driver in ironic.conf (enabled_drivers, since Ocata enabled_hardware_types) and start a conductor once, or set driver or conductor_group in the site document.",
+    "Ironic accepts the row, but no conductor ever manages the node. Enable the driver in ironic.conf (enabled_drivers, since Ocata enabled_hardware_types) and start a conductor once, or set driver or conductor_group in the site document.",
   ),
   "N2I-D421": blocking(
     "interface is not enabled",
-    "One such node ends the conductor's round of take-overs for every machine, and only its log shows why. Enable it in ironic.conf (enabled_<type>_interfaces) and restart the conductors, or set another in the site document. Then repeat plan.",
+    "One such node ends the conductor's takeover round for every machine, and only its log shows why. Enable it in ironic.conf (enabled_<type>_interfaces) and restart the conductors, or set a different interface in the site document. Then repeat plan.",
   ),
   "N2I-D423": note(
     "the conductors with the driver are stopped",
-    "After a load into the database, nothing happens to the machine before a conductor of its group starts.",
+    "After a load into the database, nothing happens to the machine until a conductor in its group starts.",
   ),
   "N2I-D422": warning(
     "reserved Ironic nodes",
-    "An operation is in progress, or a conductor died during it. Wait until it ends, or start that conductor, which clears its own reservations.",
+    "An operation is in progress, or a conductor died during an operation. Wait until it ends, or start that conductor, which clears its own reservations.",
   ),
 };

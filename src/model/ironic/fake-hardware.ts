@@ -137,7 +137,7 @@ function differing(
 export function protectedSince(before: JsonObject, now: JsonObject): string | null {
   const names = ["protected", "protected_reason"];
   return now.protected === true && differing(before, now, names).length > 0
-    ? "another user protected it since then: unprotect it first"
+    ? "another user has since protected it: unprotect it first"
     : null;
 }
 

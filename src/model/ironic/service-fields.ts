@@ -20,7 +20,7 @@ interface ServiceField {
   readonly field: string;
   /** Always, or only if the plan leaves the field empty. */
   readonly when: "always" | "empty";
-  readonly by: "adoption" | "every save" | "nova-compute" | "power sync" | "take-over";
+  readonly by: "adoption" | "every save" | "nova-compute" | "power sync" | "takeover";
   /** First and last release of Ironic, or of Nova for `nova-compute`. */
   readonly since: string;
   readonly until?: string;
@@ -119,10 +119,10 @@ function empty(...row: Parameters<typeof always>): ServiceField {
 export const OWN_FIELDS: readonly ServiceField[] = [
   always("power_state", "power sync", "juno", SYNC),
   always("target_power_state", "power sync", "juno", `${UTILS}: node_power_action`),
-  always("conductor_affinity", "take-over", "juno", `${MANAGER}: _do_takeover`),
+  always("conductor_affinity", "takeover", "juno", `${MANAGER}: _do_takeover`),
   always("reservation", "every save", "juno", "ironic/conductor/task_manager.py"),
-  // A failed take-over, which verify --takeover reports.
-  always("last_error", "take-over", "juno", "ironic/conductor/task_manager.py"),
+  // A failed takeover, which verify --takeover reports.
+  always("last_error", "takeover", "juno", "ironic/conductor/task_manager.py"),
   always("updated_at", "every save", "juno", "ironic/db/sqlalchemy/models.py"),
   always("version", "every save", "pike", OBJECTS, { only: isOlder }),
   always("maintenance", "power sync", "juno", RETRIES, { only: gaveUp }),
@@ -135,21 +135,21 @@ export const OWN_FIELDS: readonly ServiceField[] = [
   empty("*_interface", "every save", "newton", INTERFACES),
   empty("properties.vendor", "power sync", "train", `${UTILS}: node_cache_vendor`),
   // Not writable through the API.
-  empty("driver_internal_info.*", "take-over", "kilo", `${UTILS} and drivers`, { only: isIdle }),
-  empty("instance_info.deploy_key", "take-over", "juno", ISCSI, { until: "kilo" }),
+  empty("driver_internal_info.*", "takeover", "kilo", `${UTILS} and drivers`, { only: isIdle }),
+  empty("instance_info.deploy_key", "takeover", "juno", ISCSI, { until: "kilo" }),
   // From the image in Glance, for a machine that boots from the network.
-  empty("instance_info.kernel", "take-over", "juno", PXE, { only: hasImage }),
-  empty("instance_info.ramdisk", "take-over", "juno", PXE, { only: hasImage }),
+  empty("instance_info.kernel", "takeover", "juno", PXE, { only: hasImage }),
+  empty("instance_info.ramdisk", "takeover", "juno", PXE, { only: hasImage }),
   // If Glance answers, or kernel and ramdisk are set.
   empty("instance_info.image_type", "adoption", "yoga", `${UTILS}: update_image_type`, {
     only: isTypeOfImage,
   }),
-  always("instance_info.image_source", "take-over", "2026.1", RAMDISK, { only: isRenamed }),
-  empty("instance_info.original_image_source", "take-over", "2026.1", RAMDISK, {
+  always("instance_info.image_source", "takeover", "2026.1", RAMDISK, { only: isRenamed }),
+  empty("instance_info.original_image_source", "takeover", "2026.1", RAMDISK, {
     only: isRenamed,
   }),
-  empty("instance_info.boot_iso", "take-over", "2026.1", RAMDISK, { only: isRenamed }),
-  always("driver_internal_info.is_whole_disk_image", "take-over", "2026.1", RAMDISK, {
+  empty("instance_info.boot_iso", "takeover", "2026.1", RAMDISK, { only: isRenamed }),
+  always("driver_internal_info.is_whole_disk_image", "takeover", "2026.1", RAMDISK, {
     only: isRenamed,
   }),
   empty(

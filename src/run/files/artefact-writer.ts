@@ -96,6 +96,6 @@ function writerTo(handle: FileHandle): (data: Buffer) => Promise<void> {
 function tooLong(path: string, line: number, size: number): MigrationError {
   const message = `cannot write ${path}: line ${line} has ${size} bytes, more than ${LONGEST_LINE}`;
   return new MigrationError("N2I-E120", message, {
-    fix: "Check the row of this line. If its data is broken, skip the machine in the site document.",
+    fix: "Check the row that this line was made from. If its data is invalid, skip the machine in the site document.",
   });
 }

@@ -9,7 +9,7 @@ import { INNER, type RunFolder } from "./run-folder.ts";
 /** Files that a run within a run shares with it, in addition to its plan. */
 const SHARED = ["run.json", "snapshot.jsonl", "power.jsonl", "secret.key"];
 
-const ABOUT = "The journal here describes copies of databases: give --run the folder above.\n";
+const ABOUT = "The journal here describes copies of databases. Pass the parent folder as --run.\n";
 
 /**
  * Creates an empty run within a run, and replaces an earlier one with this name. Plan, snapshot,
@@ -39,7 +39,7 @@ export async function makeInnerRun(run: RunFolder, name: string): Promise<RunFol
 async function removeInnerRun(path: string): Promise<void> {
   if (!exists(path)) return;
   if (!existsSync(join(path, INNER)))
-    throw new MigrationError("N2I-E110", `${path} was not made by a rehearsal`);
+    throw new MigrationError("N2I-E110", `${path} was not created by a rehearsal`);
   await rm(path, { recursive: true });
 }
 

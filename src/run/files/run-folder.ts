@@ -31,7 +31,7 @@ export async function openRun(
   }
   const found = await stat(run.path).catch((cause: unknown) => {
     const code = systemCode(cause) ?? "unknown";
-    const fix = "Name the folder of a run, or start one with: nova2ironic extract";
+    const fix = "Specify the folder of a run, or start a run with: nova2ironic extract";
     throw code === "ENOENT"
       ? refusal(`${run.path} does not exist`, fix)
       : refusal(`${run.path} cannot be read (${code})`);
@@ -46,7 +46,7 @@ export async function openRun(
     const mode = (found.mode & 0o777).toString(8);
     const fix = (await mayBeRun(run.path))
       ? `Run: chmod 700 ${shellArgument(run.path)}`
-      : "It is not a run. Name another folder, which extract creates.";
+      : "It is not a run. Specify a different folder, which extract creates.";
     throw refusal(`${run.path} is open to other users (mode ${mode})`, fix);
   }
   const names = await readdir(run.path).catch((cause: unknown) => {
@@ -54,8 +54,8 @@ export async function openRun(
   });
   if (!inner && names.includes(INNER))
     throw refusal(
-      `${run.path} is the run of a rehearsal, and its journal is about copies, not Ironic or Nova`,
-      `Give --run ${shellArgument(dirname(run.path))}`,
+      `${run.path} belongs to a rehearsal, and its journal describes copies, not Ironic or Nova`,
+      `Use --run ${shellArgument(dirname(run.path))}`,
     );
   return run;
 }

@@ -66,7 +66,7 @@ export async function checkLost({ path }: Pick<RunFolder, "path">): Promise<void
   throw new MigrationError("N2I-E112", what, {
     why: "It is the only record of the changes of this run in Ironic and Nova.",
     fix:
-      "Restore it from a copy of the run. If you know that this run wrote nothing, or that nothing of it remains, run: " +
+      "Restore it from a copy of the run. If you know that this run did not write anything, or that none of its changes remain, run: " +
       `rm ${shellArgument(join(path, PLACE))}`,
   });
 }

@@ -34,7 +34,7 @@ export async function kindOf(run: Pick<RunFolder, "path">): Promise<RunAbout> {
   if (about !== null) return about;
   if (!(await isInUse(run)))
     throw new MigrationError("N2I-E110", `${run.path} is not a run: it has no ${RUN_FILE}`, {
-      fix: "Name the folder of a run, or start one with: nova2ironic extract",
+      fix: "Specify the folder of a run, or start a run with: nova2ironic extract",
     });
   throw new MigrationError("N2I-E110", `${join(run.path, RUN_FILE)} is missing`, {
     fix: await putBack(run),
@@ -105,13 +105,13 @@ export async function checkKind(
   if (found.kind !== kind) {
     const [does, commands] = KINDS[found.kind];
     throw new MigrationError("N2I-E315", `${run.path} ${does}`, {
-      fix: `Use this run with ${commands}. Give ${command} a --run of its own.`,
+      fix: `Use this run with ${commands}. Use a separate --run for ${command}.`,
     });
   }
   if (variant === undefined || found.variant === variant) return;
   const others = found.variant === "baremetal" ? "nova-baremetal" : "Ironic";
   throw new MigrationError("N2I-E315", `${run.path} moves machines of ${others}`, {
-    fix: "Give this plan a --run of its own.",
+    fix: "Use a separate --run for this plan.",
   });
 }
 

@@ -85,7 +85,7 @@ export async function isWindowClosed(run: RunFolder): Promise<boolean> {
 export async function checkWindow(run: RunFolder, stage: string): Promise<void> {
   await refuseCopy(run);
   if (processContext().window.outside === undefined && (await isWindowClosed(run)))
-    throw new MigrationError("N2I-E327", `the window of this run is closed, and ${stage} writes`);
+    throw new MigrationError("N2I-E327", `the window of this run is closed: ${stage} writes data`);
 }
 
 /**

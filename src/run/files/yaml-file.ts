@@ -17,7 +17,7 @@ export function readDocument(file: string, { trusted = false } = {}): string {
   const refuse = (why: string, cause?: unknown): MigrationError =>
     new MigrationError("N2I-E103", `${file} cannot be read: ${why}`, {
       cause,
-      fix: "Give a file that you can read.",
+      fix: "Specify a file that you can read.",
     });
   try {
     // O_NONBLOCK, because opening a pipe would wait for its writer.

@@ -27,7 +27,7 @@ const NAME = /^[A-Za-z_][\w.-]*$/;
  */
 export function parseRule(rule: unknown, refuse: Refuse): Expression {
   if (typeof rule === "string") return rule === "" ? { kind: "always" } : parseText(rule, refuse);
-  if (!Array.isArray(rule)) throw refuse('it is neither a text nor a list (write "@" or "!")');
+  if (!Array.isArray(rule)) throw refuse('it is neither a string nor a list (write "@" or "!")');
   if (rule.length === 0) return { kind: "always" };
   const any = rule
     .filter((inner: unknown) => inner !== "" && !(Array.isArray(inner) && inner.length === 0))
@@ -37,7 +37,7 @@ export function parseRule(rule: unknown, refuse: Refuse): Expression {
 
 function listed(inner: unknown, refuse: Refuse): readonly Expression[] {
   return (Array.isArray(inner) ? inner : [inner]).map((check: unknown) => {
-    if (typeof check !== "string") throw refuse("a list contains a value that is not a text");
+    if (typeof check !== "string") throw refuse("a list contains a value that is not a string");
     return parseCheck(check, refuse);
   });
 }
@@ -77,7 +77,7 @@ function parseText(text: string, refuse: Refuse): Expression {
     return parseCheck(token, refuse);
   };
   const whole = any(0);
-  if (at < tokens.length) throw refuse(`"${tokens[at]}" is in place of "and" or "or"`);
+  if (at < tokens.length) throw refuse(`"${tokens[at]}" is used instead of "and" or "or"`);
   return whole;
 }
 

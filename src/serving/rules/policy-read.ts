@@ -94,9 +94,9 @@ function link(
   const visit = (name: string, by: readonly string[]): void => {
     const line = written.get(by.at(-1) ?? "")?.line ?? 1;
     if (by.includes(name))
-      throw refuse(line, `rules name each other in a circle: ${[...by, name].join(", ")}`);
+      throw refuse(line, `rules refer to each other in a cycle: ${[...by, name].join(", ")}`);
     if (rules.has(name)) return;
-    if (by.length > DEEPEST) throw refuse(line, `rules name each other deeper than ${DEEPEST}`);
+    if (by.length > DEEPEST) throw refuse(line, `rules refer to each other deeper than ${DEEPEST}`);
     const rule = asked.get(name) ?? understood(name) ?? inCode(name, own) ?? understood("default");
     if (rule === undefined) throw refuse(line, `rule ${by.at(-1)}: there is no rule ${name}`);
     for (const other of ruleNamesIn(rule)) visit(other, [...by, name]);

@@ -105,7 +105,7 @@ export function novaCommands(plan: Switchover): readonly string[] {
   return [
     `Nova still has server ${instance} on node ${source}. While no nova-compute acts on the server, run:`,
     `  UPDATE instances SET node = '${destination}' WHERE uuid = '${instance}' AND node = '${source}' AND task_state IS NULL AND deleted = 0;`,
-    `  In the same statement, set host if ${destination} has another nova-compute, and compute_id if the column exists.`,
+    `  In the same statement, set host if ${destination} has a different nova-compute, and compute_id if the column exists.`,
     `  openstack resource provider allocation show ${instance}`,
     `  openstack resource provider allocation set ${instance} --allocation rp=${destination},CUSTOM_CLASS=1`,
   ];

@@ -131,7 +131,7 @@ export function offGuard(at: SwitchAt) {
         });
       if (isOff(node) || fence.counts) return null;
       const says = `power_state is ${String(node.power_state ?? null)}, last_error ${String(node.last_error ?? null)}`;
-      return unproven(`node ${id} is not known to be off: ${says}`);
+      return unproven(`node ${id} is not confirmed to be off: ${says}`);
     },
     again(): void {
       isRequested = false;

@@ -158,7 +158,7 @@ function making(calls: SwitchAt["calls"]): (write: Write) => Promise<string | nu
   const accepted = acceptedWrites();
   return async (write) => {
     const exhausted = accepted.exhausted(write.what);
-    if (exhausted !== null && write.repeats !== true) return `${exhausted} and changed nothing`;
+    if (exhausted !== null && write.repeats !== true) return `${exhausted} without effect`;
     const why = await ("make" in write ? write.make() : calls.make(write));
     if (why === null) accepted.add(write.what);
     return why;

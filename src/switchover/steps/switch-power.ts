@@ -53,8 +53,8 @@ export function destinationStep(at: SwitchAt): SwitchStep {
       if (power_state === "power off") return REACHED;
       // A newly enrolled node may be in use.
       if (plan.picked) {
-        const is = power_state === "power on" ? "on" : "not known to be off";
-        return { ...taken(`node ${id} is ${is}, and it was not named`), code: "N2I-E384" };
+        const is = power_state === "power on" ? "on" : "not confirmed to be off";
+        return { ...taken(`node ${id} is ${is}, and it was not specified`), code: "N2I-E384" };
       }
       return once("off", calls.power(id, { target: "power off" }), kept, last_error);
     },
@@ -168,7 +168,7 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
       if (now() - hardSince < times.proof)
         return now() - askedAt < AGAIN ? WAITS : ask("power off", found);
       const says = `power_state is ${String(power_state ?? null)}, last_error ${String(last_error ?? null)}`;
-      return { ...stays(`node ${id} is not known to be off: ${says}`), unproven: true };
+      return { ...stays(`node ${id} is not confirmed to be off: ${says}`), unproven: true };
     },
     lookBack: poweredAgain(at, id),
   };

@@ -41,7 +41,7 @@ export function switchSteps(at: SwitchAt): readonly SwitchStep[] {
   return Object.values(STEPS).map((make) => owned(at, make(at)));
 }
 
-/** Without an image, Ironic writes boot files and powers the node on, but writes no disk. */
+/** Without an image, Ironic writes boot files and powers the node on, but does not write a disk. */
 function deployStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const id = plan.destination;

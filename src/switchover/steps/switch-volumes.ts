@@ -49,7 +49,7 @@ export function volumesStep(at: SwitchAt): SwitchStep {
       // Ironic accepts volumes only for a node with power_state off.
       if (power_state !== "power off")
         return stays(
-          `volumes cannot go back while Ironic does not have node ${plan.source} 'power off': it is ${String(power_state ?? null)}`,
+          `volumes cannot be moved back until Ironic shows node ${plan.source} as 'power off': it is ${String(power_state ?? null)}`,
         );
       return spareOff(spare) ?? seen;
     },
@@ -86,7 +86,7 @@ function notOff({ fence }: SwitchAt, spare: JsonObject, isRequested = true): str
   const isOn = power_state === "power on";
   if (fence.spare !== null && !isOn) return null;
   const dead = isOn ? "wait until Ironic shows no power_state, then " : "";
-  return `volumes cannot go back while node ${String(uuid)} is not known to be off: power_state is ${String(power_state)}, last_error ${String(last_error)}. Power it off, then run rollback again. If its BMC is dead, ${dead}run rollback with --fence-command PROGRAM`;
+  return `volumes cannot be moved back while node ${String(uuid)} is not confirmed to be off: power_state is ${String(power_state)}, last_error ${String(last_error)}. Power it off, then run rollback again. If its BMC is dead, ${dead}run rollback with --fence-command PROGRAM`;
 }
 
 async function moves(

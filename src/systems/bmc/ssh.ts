@@ -67,7 +67,7 @@ const SENTENCES: readonly (readonly [RegExp, PowerVerdict, (route: Route) => str
     /REMOTE HOST IDENTIFICATION HAS CHANGED|[Hh]ost key for .* has changed|REVOKED HOST KEY/,
     "protocol-error",
     (to) =>
-      `${place(to)} has another host key than ssh's known_hosts: find out why, then remove the old one with ssh-keygen -R "${known(to)}"`,
+      `${place(to)} has a host key that differs from ssh's known_hosts: find out why, then remove the old key with ssh-keygen -R "${known(to)}"`,
   ],
   [
     /Host key verification failed|host key is known for/,
@@ -96,12 +96,12 @@ const SENTENCES: readonly (readonly [RegExp, PowerVerdict, (route: Route) => str
     /no mutual signature supported/,
     "incomplete",
     (to) =>
-      `this ssh signs with no algorithm ${place(to)} knows: allow ssh-rsa for it in ssh_config (PubkeyAcceptedAlgorithms)`,
+      `this ssh does not sign with any algorithm that ${place(to)} supports: allow ssh-rsa for it in ssh_config (PubkeyAcceptedAlgorithms)`,
   ],
   [
     /Permission denied|Too many authentication failures|No more authentication methods/,
     "wrong-password",
-    (to) => `${place(to)} refuses the key of ${to.user}`,
+    (to) => `${place(to)} rejects the key of ${to.user}`,
   ],
   [/Could not resolve hostname/, "unreachable", (to) => `the name ${to.host} is not known`],
   [/Connection refused/, "unreachable", (to) => `${place(to)} refuses connections`],

@@ -50,7 +50,7 @@ export async function askVirtual(
 
 const WITHOUT_MAC: PowerOutcome = {
   verdict: "incomplete",
-  detail: "the machine has no interface with a MAC to find it by",
+  detail: "the machine has no interface with a MAC that identifies it",
 };
 
 async function ask(
@@ -64,7 +64,7 @@ async function ask(
   const program = route.type === "virsh" ? "virsh" : "VBoxManage";
   if (listed?.end === "missing") return odd(`${route.host} has no program ${program}`);
   if (listed?.end === "failed")
-    return odd(`${program} on ${route.host} lists no machines for ${route.user}`);
+    return odd(`${program} on ${route.host} does not list any machines for ${route.user}`);
   if (listed?.end !== "end") return failureOf(run, route, listed !== null);
   const domains = route.type === "virsh" ? virshDomains(listed) : vboxDomains(listed);
   if (domains !== null) return byMac(domains);
@@ -101,10 +101,10 @@ function answerFor(
 ): HostAnswer {
   const found = [...new Set(bareMacs(machine.macs).flatMap((mac) => domains.get(mac) ?? []))];
   const [domain, other] = found;
-  if (domain === undefined) return odd("no virtual machine there has a MAC of this machine");
+  if (domain === undefined) return odd("no virtual machine on the host has a MAC of this machine");
   if (other !== undefined)
     return odd(
-      `${found.length} virtual machines there have its MACs: ${domain.name} and ${other.name}`,
+      `${found.length} virtual machines on the host have its MACs: ${domain.name} and ${other.name}`,
     );
   const { power, name, state } = domain;
   if (power === null) return odd(`the virtual machine ${name} is neither on nor off: ${state}`);

@@ -32,7 +32,7 @@ export async function routeOf(settings: VirtualPower): Promise<Route | PowerOutc
   if (await isReadable(key)) return { type, host, port, user, key };
   return cannot(
     "incomplete",
-    "the file in virtual_power_host_key cannot be read here: run this on the compute host, or copy it to the same path",
+    "the file in virtual_power_host_key cannot be read: run this command on the compute host, or copy the file to the same path",
   );
 }
 

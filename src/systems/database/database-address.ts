@@ -62,7 +62,7 @@ function faults(about: string, fix?: string): Fault {
 
 function literal(spec: string, { option }: DatabaseRole, fault: Fault): DatabaseAddress {
   const { address, secret } = toAddress(spec, fault);
-  if (secret) throw new MigrationError("N2I-E101", `${option}: the address holds a password`);
+  if (secret) throw new MigrationError("N2I-E101", `${option}: the address contains a password`);
   return address;
 }
 
@@ -85,7 +85,7 @@ function fromEnvironment(
   fault: Fault,
 ): DatabaseAddress {
   // An invalid name may be an address with a password, so messages omit it.
-  if (!/^[A-Za-z_]\w*$/.test(name)) throw fault("env: needs the name of a variable");
+  if (!/^[A-Za-z_]\w*$/.test(name)) throw fault("env: requires the name of a variable");
   const url = Object.hasOwn(env, name) ? env[name]?.trim() : undefined;
   if (url === undefined || url === "") throw fault(`the environment variable ${name} is not set`);
   return toAddress(url, faults(`${option}: environment variable ${name}`)).address;
@@ -111,7 +111,7 @@ async function fromConfiguration(
     )(`${list} does not set [${section}] ${key}`);
   const named = faults(`${option}: ${place}`);
   const relative = /^sqlite(?:\+\w+)?:\/\/\/\$\{?(\w+)/i.exec(url)?.[1];
-  if (relative !== undefined) throw named(`nothing sets $${relative}; write the path out`);
+  if (relative !== undefined) throw named(`no option sets $${relative}: write the complete path`);
   return toAddress(url, named).address;
 }
 
@@ -140,6 +140,6 @@ function inForce(
  */
 function checkedPath(path: string, form: string, fault: Fault): string {
   if (path === "" || (!/^(\.|\/(?!\/))/.test(path) && /:.*@|:\/\//s.test(path)))
-    throw fault(`${form} needs the path of a file`);
+    throw fault(`${form} requires the path of a file`);
   return path;
 }

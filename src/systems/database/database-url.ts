@@ -36,7 +36,7 @@ export function toAddress(text: string, fault: Fault) {
 function file({ database }: DatabaseUrl, fault: Fault): Parts {
   if (database === null || database === "" || database === ":memory:")
     throw fault("a SQLite database in memory has nothing to migrate");
-  if (database.startsWith("file:")) throw fault("a SQLite address needs a path, not file:");
+  if (database.startsWith("file:")) throw fault("a SQLite address requires a path, not file:");
   const filename = resolve(database);
   return {
     engine: "sqlite",

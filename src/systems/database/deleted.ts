@@ -69,6 +69,6 @@ export async function needNumbers(database: Database, option: string): Promise<v
     .map(({ tab, kind }) => `${text(tab)}.deleted is ${text(kind)}`);
   if (odd.length === 0) return;
   throw new MigrationError("N2I-E203", `${option} ${shown}: ${odd.join(", ")}`, {
-    fix: "Nova asks its tables for deleted = 0, so these are not of its making: give nova's own database, or a copy with the types it has.",
+    fix: "Nova queries its tables with deleted = 0, so Nova did not create these tables. Specify Nova's own database, or a copy with the same types.",
   });
 }

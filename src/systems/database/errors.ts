@@ -13,14 +13,14 @@ const MEANING: readonly (readonly [RegExp, RefusalCode, string])[] = [
   [
     /^(ER_DBACCESS_DENIED_ERROR|ER_TABLEACCESS_DENIED_ERROR|ER_COLUMNACCESS_DENIED_ERROR|ER_SPECIFIC_ACCESS_DENIED_ERROR|ER_OPTION_PREVENTS_STATEMENT|ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION|25006|0A000|42501|SQLITE_READONLY.*|SQLITE_PERM|SQLITE_AUTH)$/,
     "N2I-E206",
-    "does not allow this user to do it",
+    "does not allow this operation for this user",
   ],
   [
     /^PXC_STRICT$/,
     "N2I-E206",
     "refuses GET_LOCK: set pxc_strict_mode to MASTER on the node that this tool writes to",
   ],
-  [/^ESILENT$/, "N2I-E216", "gave no answer in time"],
+  [/^ESILENT$/, "N2I-E216", "did not answer in time"],
   [
     /^(ECLEAR|MYSQL_CLEAR_PASSWORD_NOT_ENABLED)$/,
     "N2I-E223",
@@ -40,7 +40,7 @@ const MEANING: readonly (readonly [RegExp, RefusalCode, string])[] = [
   [
     /^(SQLITE_FULL|ER_DISK_FULL|ER_RECORD_FILE_FULL|53100)$/,
     "N2I-E207",
-    "has no free disk space: free some, then run the same command again",
+    "has no free disk space: free up space, then run the same command again",
   ],
   [
     /^(ER_DUP_ENTRY|23505|SQLITE_CONSTRAINT_(UNIQUE|PRIMARYKEY))$/,
@@ -110,7 +110,7 @@ export function refusedLogin(error: unknown, shown: string): MigrationError {
     translated.code,
     translated.message.replace("the statement", "the login"),
     {
-      why: "The server answered the login with an error. Nothing was read or written.",
+      why: "The server returned an error at login. Nothing was read or written.",
       fix: "Look up the server's error, and check that it accepts this user from this host.",
     },
   );

@@ -68,12 +68,12 @@ function powerManager({ paths }: HostFiles, config: OsloConfig) {
   if (named !== null) return manager(null, named);
   const lacks = `${files} has no power_manager in [${SECTION}]`;
   const elsewhere = config.where("DEFAULT", "power_manager");
-  if (elsewhere !== null) return manager(`${lacks}, but one outside of it at ${elsewhere}`);
+  if (elsewhere !== null) return manager(`${lacks}, but one is outside of it at ${elsewhere}`);
   const other = keys.find((key) => /^(virtual_power|tile)_/.test(key));
   if (other !== undefined) return manager(`${lacks}, but ${other}`);
   // Without compute_driver the files are incomplete, and a missing file may set power_manager.
   return COMPUTE_DRIVER.test(config.get("DEFAULT", "compute_driver")?.trim() ?? "")
-    ? manager(`${lacks}: Nova's default, ${IPMI}, is taken`, IPMI)
+    ? manager(`${lacks}, so Nova's default, ${IPMI}, is used`, IPMI)
     : manager(`${lacks}, and compute_driver is not that of nova-baremetal`);
 }
 

@@ -9,7 +9,7 @@ import { ask, askNumber, integer, type Readable, text } from "./rows.ts";
 import { committed, IDLE } from "./write.ts";
 
 function held(shown: string): MigrationError {
-  return new MigrationError("N2I-E302", `${shown}: another nova2ironic is writing to it`);
+  return new MigrationError("N2I-E302", `${shown}: another nova2ironic process is writing to it`);
 }
 
 /** Names the session with the lock and the statement that ends it, if the user may see sessions. */
@@ -28,7 +28,7 @@ async function lockHolderOf(
   const end = engine === "mysql" ? `KILL ${id}` : `SELECT pg_terminate_backend(${id})`;
   return new MigrationError(
     "N2I-E302",
-    `${shown}: another nova2ironic is writing to it, in session ${id} of the server${from}${age}`,
+    `${shown}: another nova2ironic process is writing to it, in session ${id} of the server${from}${age}`,
     {
       fix: `If that run is still active, wait for it. If its host or its connection is lost, the server ends the session after ${IDLE / 60} minutes. To end it now, run on the server: ${end};`,
     },

@@ -83,7 +83,7 @@ async function makeNode(
   const made = known === null ? await create(link, "node", node) : { seen: known, now: false };
   if ("why" in made) {
     if (made.none) {
-      outcome.stands = "nothing of it is in Ironic";
+      outcome.stands = "Ironic has no record of it";
       await observed({ refused: all });
     }
     if (made.broke !== undefined) throw made.broke;
@@ -201,7 +201,7 @@ async function drive(
     if (move.do === "stop") return move.why;
     if (move.do === "wait") {
       if (Date.now() - waited.since > PATIENCE_MS)
-        return `it is ${String(found.provision_state)} for ${PATIENCE_MS / 60_000} minutes`;
+        return `it is ${String(found.provision_state)} after ${PATIENCE_MS / 60_000} minutes`;
       await nap();
     } else if (move.do !== "done") {
       const { name, shows } = move;

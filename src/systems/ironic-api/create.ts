@@ -59,7 +59,7 @@ function read(answer: Answer, { uuid }: Row): Answer {
   const { status } = answer;
   if (status < 200 || status >= 300 || (status === 201 && tellsOf(answer.body, String(uuid))))
     return answer;
-  const fault = `${status}, but the answer does not name the new resource`;
+  const fault = `${status}, but the response does not contain the new resource`;
   return status === 201 ? { ...answer, status: 0, body: null, fault } : { ...answer, fault };
 }
 

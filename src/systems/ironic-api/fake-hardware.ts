@@ -53,7 +53,7 @@ export function createFakeHardware(service: RestService, failpoint: Failpoint) {
 type Client = NodeClient<JsonObject>;
 type May = (now: JsonObject) => string | null | Promise<string | null>;
 
-const WAIT = Symbol("it is under way");
+const WAIT = Symbol("it is in progress");
 /** Reads while a conductor works, about 15 minutes in all. */
 const MOST = 450;
 
@@ -71,7 +71,7 @@ async function readNode(service: RestService, node: string): Promise<JsonObject>
   throw new MigrationError(
     "N2I-E212",
     body === null
-      ? `${url} does not show node ${node} to this login`
+      ? `${url} does not show node ${node} with these credentials`
       : `${url} answered GET ${pathOf(node)} without the node; is a proxy in between?`,
   );
 }
@@ -192,7 +192,7 @@ function onFakeHardware({ read, change }: Client) {
         const state = String(provision_state);
         if (state === to) return reservation === null ? null : WAIT;
         if (isOn(state) || (from.test(state) && !state.endsWith("failed"))) return WAIT;
-        return `it is ${state}, and was to be ${to}: ${String(error ?? "no reason given")}`;
+        return `it is ${state}, but should be ${to}: ${String(error ?? "no reason given")}`;
       });
     },
     async power(node: string, to: string) {
@@ -227,7 +227,7 @@ export function infoChanges(before: JsonObject, now: JsonObject, exact: boolean)
     : Object.entries(objectOf(was)).flatMap(([key, value]) =>
         isDeepStrictEqual(objectOf(is)[key], value) ? [] : [`instance_info.${key}`],
       );
-  return other.map((name) => `${name} is not as it was`);
+  return other.map((name) => `${name} has changed`);
 }
 
 function isHeld({ maintenance, maintenance_reason }: JsonObject, reason: string): boolean {

@@ -55,7 +55,7 @@ export function createRestGuard(service: RestService, doc: RestDoc, most: number
         if (now === null || !isAs(now, seen)) return "again";
         if (isTaken) accepted.add(PATCH);
         const exhausted = accepted.exhausted(PATCH);
-        if (exhausted !== null) return { why: `${exhausted} and changed nothing` };
+        if (exhausted !== null) return { why: `${exhausted} without effect` };
       }
     },
   };

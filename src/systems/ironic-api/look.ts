@@ -45,7 +45,7 @@ export async function bodyOf(
 }
 
 export function notThat({ session }: RestService, path: string): MigrationError {
-  return new MigrationError("N2I-E212", `${session.url} returned something else for GET ${path}`);
+  return new MigrationError("N2I-E212", `${session.url} returned unexpected data for GET ${path}`);
 }
 
 export function tellsOf(body: unknown, uuid: string): body is JsonObject {

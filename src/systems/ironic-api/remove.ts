@@ -39,7 +39,7 @@ export function retryPolicyOf(lockWait: number, now = Date.now): RetryPolicy {
 }
 
 const HELD =
-  "it may be in maintenance and unprotected: another rollback deletes it, apply restores it";
+  "it may be in maintenance and unprotected: run rollback again to delete it, or apply to restore it";
 
 /**
  * Maintenance, then DELETE, never `deleted` or `provide`, which power off and wipe. A machine with
@@ -157,7 +157,7 @@ function reasonToSkip(
     // A failure at the last step leaves cleaning disabled.
     const goal = isUntouched(node, row) ? asMade(node) : node;
     const state = foundState(goal, row, rows.same, true);
-    if (state.is === "not ours") return "it no longer carries this tool's mark";
+    if (state.is === "not ours") return "it no longer has this tool's mark";
     if (state.is === "changed") return `changed since it was loaded: ${state.fields.join(", ")}`;
     if (strange.length > 0) return `it has ${strange.join(" and ")} that this tool did not write`;
   }

@@ -116,7 +116,7 @@ async function greet(session: ServiceSession, version: string): Promise<void> {
   const answer = await answerTo(session, path, foundAnswer);
   if (answer.headers[SPOKEN] !== version)
     throw new MigrationError("N2I-E209", `${session.url}: ${otherwise(answer, version)}`, {
-      fix: "Check the proxies in front of Ironic: one drops or changes header fields.",
+      fix: "Check the proxies in front of Ironic: one of them drops or changes header fields.",
     });
 }
 
@@ -151,7 +151,7 @@ async function versionsOf(
     throw new MigrationError(
       "N2I-E202",
       `${session.url} is not a bare metal service: its response has no microversion headers`,
-      { fix: "Compare --ironic-url with the baremetal endpoint of the catalog." },
+      { fix: "Compare --ironic-url with the baremetal endpoint in the catalog." },
     );
   return { minimum, maximum };
 }
@@ -180,7 +180,7 @@ function releaseFor(
       "N2I-E208",
       `the microversions of ${url} are those of several releases: ${names}`,
       {
-        fix: "Find out which release runs, then pass --ironic-release.",
+        fix: "Find out which release is running, then pass --ironic-release.",
       },
     );
   return only;

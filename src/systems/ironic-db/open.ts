@@ -80,18 +80,18 @@ function advice(
   if (older.heads.includes(head))
     return {
       is: `${older.release}, which ${older.why}`,
-      fix: `Upgrade Ironic to ${oldest} or later with its own ironic-dbsync, then plan again.`,
+      fix: `Upgrade Ironic to ${oldest} or later with its own ironic-dbsync, then run plan again.`,
     };
   const [on] = Object.entries(steps).find(([, revisions]) => revisions.includes(head)) ?? [];
   if (on !== undefined)
     return {
-      is: `a step on the way to ${on}: an upgrade that stopped, or a release in between`,
-      fix: `Finish with ironic-dbsync upgrade of ${on}, then plan again.`,
+      is: `an intermediate step of the upgrade to ${on}: an interrupted upgrade, or an unreleased version`,
+      fix: `Complete the upgrade with ironic-dbsync upgrade of ${on}, then run plan again.`,
     };
   if (newer.includes(head))
     return {
       is: `newer than ${newest}`,
-      fix: `Load into an Ironic of ${newest} or before, and upgrade it afterwards.`,
+      fix: `Load into Ironic ${newest} or earlier, and upgrade it afterwards.`,
     };
   return { is: "unknown here" };
 }
@@ -122,7 +122,7 @@ function releaseOf(
   throw new MigrationError(
     "N2I-E208",
     `--ironic-db ${shown} is at alembic head ${head}, which ${names.join(", ")} share`,
-    { fix: `Check which release runs (ironic-conductor --version), then pass --ironic-release.` },
+    { fix: `Find the release (ironic-conductor --version), then pass --ironic-release.` },
   );
 }
 

@@ -36,7 +36,7 @@ export async function* computeFaults(
   since: Lines,
 ): AsyncGenerator<LogFault> {
   if (start === null) {
-    yield { line: 1, text: "it has no start of nova-compute: pass a log that begins before one" };
+    yield { line: 1, text: "it has no nova-compute start: pass a log that begins earlier" };
     return;
   }
   const { line, driver } = start;

@@ -106,7 +106,7 @@ export function serverStateOf(
 export function unsure({ id, node, seesNode, status }: NovaServer): string | null {
   return node !== null || (seesNode && (status === "BUILD" || status === "ERROR"))
     ? null
-    : `server ${id} carries the metadata ${MARK} of this run, and this login does not see its node: use a login that does. If it is a copy, remove ${MARK} from its metadata`;
+    : `server ${id} has the metadata ${MARK} of this run, but its node is not visible with these credentials: use credentials that can read the node. If the server is a copy, remove ${MARK} from its metadata`;
 }
 
 async function* listed(session: ServiceSession): AsyncGenerator<readonly JsonObject[]> {

@@ -52,7 +52,7 @@ export async function openServers(
     session.close();
     throw new MigrationError(
       "N2I-E209",
-      `${session.url} does not support microversion ${PINNED}, which creates a server on a given node`,
+      `${session.url} does not support microversion ${PINNED}, which creates a server on a specified node`,
     );
   }
   const tell: ServiceSession["call"] = async (words) => {
@@ -216,7 +216,7 @@ async function turn(at: At, id: string, to: Turned, may: May): Promise<string | 
   const look = async (): Promise<CallState> => {
     const now = untold ? undefined : await still(at, id);
     untold = false;
-    if (now === null) return { why: `server ${id} is gone` };
+    if (now === null) return { why: `server ${id} no longer exists` };
     if (now?.status === to) return "made";
     if (now === undefined || now.status === "ACTIVE" || now.status === "SHUTOFF")
       return callStateOf(await may());

@@ -36,7 +36,7 @@ function impossible(raw: unknown): boolean {
 type Fault = (raw: unknown, value: Value) => readonly [FindingCode, string] | null;
 
 const dateFault: Fault = (raw, value) =>
-  value === null && impossible(raw) ? ["N2I-D019", `${show(text(raw) ?? "")} is no date`] : null;
+  value === null && impossible(raw) ? ["N2I-D019", `${show(text(raw) ?? "")} is not a date`] : null;
 
 const idFault: Fault = (raw, value) =>
   Number.isSafeInteger(value ?? 0) ? null : ["N2I-D020", `it is ${text(raw)}`];
@@ -115,7 +115,7 @@ const NOTHING: Decoded = {};
 const CREDENTIALS: ReadonlySet<string> = new Set(["pm_user", "pm_password"]);
 
 const ODD = {
-  nul: ["N2I-D009", "holds a NUL character"],
+  nul: ["N2I-D009", "contains a NUL character"],
   "utf8-as-latin1": ["N2I-D125", "reads like UTF-8 stored in a Latin-1 column"],
   "not-ascii": ["N2I-D306", "is not plain ASCII"],
 } as const satisfies Record<string, readonly [FindingCode, string]>;

@@ -105,7 +105,7 @@ export function rowStateOf({ step, row, conflict }: ObservedRow): RowState {
   if (to.length === 0) return as("after");
   if (from.length === 0)
     return conflict === undefined ? as("before", "", to) : as("other", conflict, to);
-  const what = before === null ? "exists and differs in" : "was changed since in";
+  const what = before === null ? "exists and differs in" : "has changed since in";
   return as("other", `${what} ${(before === null ? to : from).join(", ")}`, to);
 }
 

@@ -34,7 +34,7 @@ export async function novaVersion(
       "N2I-E203",
       `--nova-db ${database.shown} has the alembic head ${head}, which is not supported`,
       {
-        fix: `Supported are ${NOVA_HEADS[0]} (Xena) to ${NOVA_HEADS.at(-1)}. Use a version of this tool that supports the head, or, only to read, pass a copy of nova's database from before.`,
+        fix: `Supported are ${NOVA_HEADS[0]} (Xena) to ${NOVA_HEADS.at(-1)}. Use a version of this tool that supports the head, or, only to read, pass a copy of Nova's database from before the upgrade.`,
       },
     );
   }
@@ -43,7 +43,7 @@ export async function novaVersion(
       "N2I-E203",
       `--nova-db ${database.shown} has nova schema version ${version ?? "none"}`,
       {
-        fix: `nova-baremetal existed from Grizzly (161) to Juno (254), and later ones are known up to Wallaby (${last}) and by alembic heads: bring nova to Juno first.`,
+        fix: `nova-baremetal existed from Grizzly (161) to Juno (254), and later versions are supported up to Wallaby (${last}) and by alembic heads. Upgrade nova to Juno first.`,
       },
     );
   return { schema_version: version };

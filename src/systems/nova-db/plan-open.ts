@@ -79,7 +79,7 @@ export async function identifyNovaApi(
     throw refuse(
       "N2I-E203",
       `has the alembic head ${head}, which is not supported`,
-      "Plan without --nova-api-db, then change the extra specs with openstack flavor set and unset.",
+      "Run plan without --nova-api-db, then change the extra specs with openstack flavor set and unset.",
     );
   const found = head === null ? version : ALEMBIC_API;
   if (found === null) throw refuse("N2I-E202", "is not a nova_api database: it has no version");
@@ -87,7 +87,7 @@ export async function identifyNovaApi(
   if (found < first)
     throw refuse(
       "N2I-E203",
-      `has nova_api schema version ${found} of ${novaApiReleaseOf(found)}, which reads flavors in nova`,
+      `has nova_api schema version ${found} of ${novaApiReleaseOf(found)}, which reads flavors from nova`,
       "Omit --nova-api-db.",
     );
   if (head === null && found > last)

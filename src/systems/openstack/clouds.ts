@@ -30,7 +30,7 @@ export function cloudSettings(
     throw refuse(
       `cloud ${JSON.stringify(name)}`,
       "there is no clouds.yaml",
-      `Put it into ${folders(environment, here).join(", ")}, or name it in OS_CLIENT_CONFIG_FILE.`,
+      `Put it into ${folders(environment, here).join(", ")}, or set its path in OS_CLIENT_CONFIG_FILE.`,
     );
   const secure = find("secure", environment.OS_CLIENT_SECURE_FILE, environment, here);
   const all = [path, ...(secure === null ? [] : [secure])].map((file) => {
@@ -56,7 +56,7 @@ export function cloudSettings(
     throw refuse(
       path,
       `cloud ${JSON.stringify(name)} uses a vendor profile, which is not supported`,
-      "Write auth_url and the rest into the cloud itself.",
+      "Set auth_url and the other values in the cloud itself.",
     );
   return { settings: settingsOf(cloud, from), from };
 }
@@ -233,7 +233,7 @@ function settingsOf({ auth, ...said }: JsonObject, from: string): Settings {
   for (const [name, value] of [...Object.entries(said), ...Object.entries(login)]) {
     if (REFUSED.has(name)) throw refuse(from, `${name} is not supported`, UNREAD);
     if (!READ.has(name)) continue;
-    if (typeof value === "object") throw refuse(from, `${name} is not a single text`, ONE);
+    if (typeof value === "object") throw refuse(from, `${name} is not a single string`, ONE);
     const text = String(value);
     if ((found.get(name) ?? text) !== text)
       throw refuse(from, `${name} differs inside and outside of auth`, ONE);
@@ -246,8 +246,8 @@ function settingsOf({ auth, ...said }: JsonObject, from: string): Settings {
   return found;
 }
 
-const ONE = "Write it once.";
-const UNREAD = "Omit it, or write the login and the endpoints without it.";
+const ONE = "Specify it only once.";
+const UNREAD = "Omit it, or specify the credentials and the endpoints without it.";
 
 function refuse(from: string, why: string, fix: string): MigrationError {
   return new MigrationError("N2I-E106", `${from}: ${why}`, { fix });

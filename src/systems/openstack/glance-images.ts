@@ -126,7 +126,7 @@ async function bytesOf(
   const answer = await askUntilAnswered(put, { silent: Number.POSITIVE_INFINITY });
   if (answer.status === 200) return;
   if (isPassing(answer))
-    throw new MigrationError("N2I-E210", `${session.url} does not give ${path}: ${answer.fault}`);
+    throw new MigrationError("N2I-E210", `${session.url} does not return ${path}: ${answer.fault}`);
   throw refusedCall(session, `GET ${path}`, answer);
 }
 
@@ -161,7 +161,7 @@ function idOf(images: readonly Image[], { by, text, use }: RequestedImage, url: 
   const active = images.filter(({ status }) => status === "active");
   const [only, ...others] = active;
   if (images.length === 0)
-    throw refuse(`${url} has no image of this ${by} that this login may see`);
+    throw refuse(`${url} has no image with this ${by} that is visible with these credentials`);
   if (only === undefined)
     throw refuse(`not active: ${images.map(({ id, status }) => `${id} is ${status}`).join(", ")}`);
   if (others.length > 0)
@@ -206,7 +206,7 @@ async function withId(session: ServiceSession, id: string): Promise<readonly Ima
 
 function noImages({ url }: ServiceSession, why: string): MigrationError {
   return new MigrationError("N2I-E202", `${url} is not an image service: ${why}`, {
-    fix: "Compare the image endpoint of the catalog.",
+    fix: "Check the image endpoint in the catalog.",
   });
 }
 

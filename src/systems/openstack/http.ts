@@ -99,7 +99,7 @@ function usable(otherwise: string, part: AgentOptions): void {
     if (Buffer.isBuffer(ca) && !ca.includes("-----BEGIN")) throw new Error("no PEM");
     createSecureContext(part);
   } catch {
-    throw new MigrationError("N2I-E106", otherwise, { fix: "Name the right files." });
+    throw new MigrationError("N2I-E106", otherwise, { fix: "Specify the correct files." });
   }
 }
 
@@ -110,7 +110,7 @@ function pem(path: string): Buffer {
     const text = `the certificate file ${path} cannot be read`;
     throw new MigrationError("N2I-E106", text, {
       cause,
-      fix: "Name a file that this user can read.",
+      fix: "Specify a file that this user can read.",
     });
   }
 }
@@ -170,7 +170,7 @@ async function send(
     if (fault !== null) throw fault;
     // Only codes, because messages may quote the request.
     const cut = response !== undefined && systemCode(error) === "ECONNRESET";
-    const why = systemCode(error) ?? "the connection broke";
+    const why = systemCode(error) ?? "the connection was lost";
     return { status: 0, why: cut ? "the answer was cut off" : why };
   } finally {
     clearTimeout(timer);
@@ -191,13 +191,13 @@ const FAULTS: readonly { readonly known: RegExp; readonly why: string; readonly 
   {
     known:
       /^(UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)|(DEPTH_ZERO_)?SELF_SIGNED|(INVALID_CA|CERT_UNTRUSTED|CERT_CHAIN_TOO_LONG|PATH_LENGTH_EXCEEDED) )/,
-    why: "its certificate is not signed by a trusted authority",
-    fix: "Pass the file of its authority with --os-cacert, OS_CACERT or `cacert` of clouds.yaml. The system's is often /etc/ssl/certs/ca-certificates.crt.",
+    why: "its certificate is not signed by a trusted CA",
+    fix: "Specify its CA file with --os-cacert, OS_CACERT or `cacert` in clouds.yaml. The system's CA file is often /etc/ssl/certs/ca-certificates.crt.",
   },
   {
     known: /^(ERR_TLS_CERT_ALTNAME_INVALID|HOSTNAME_MISMATCH) /,
-    why: "its certificate is for other names",
-    fix: "Use a name of the certificate in the URL, or create a certificate for this name.",
+    why: "its certificate is for a different name",
+    fix: "Use a name from the certificate in the URL, or create a certificate for this name.",
   },
   {
     known: /^CERT_(HAS_EXPIRED|NOT_YET_VALID) /,
@@ -206,13 +206,13 @@ const FAULTS: readonly { readonly known: RegExp; readonly why: string; readonly 
   },
   {
     known: / alert (certificate|bad certificate|unknown ca|unsupported certificate)/,
-    why: "it requires a client certificate, and accepts none that it received",
+    why: "it requires a client certificate, and did not receive one that it accepts",
     fix: "Set `cert` and `key` (OS_CERT, OS_KEY) of a user that it accepts.",
   },
   {
     known: /:(wrong version number|packet length too long|http request):/,
     why: "it does not use TLS on this port",
-    fix: "Compare http:// and https:// and the port of the URL.",
+    fix: "Check the scheme (http:// or https://) and the port in the URL.",
   },
   {
     // TLS 1.2 has no alert for a missing certificate.

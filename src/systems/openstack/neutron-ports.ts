@@ -168,7 +168,7 @@ function place(
     fields: { "binding:host_id": to.host, extra_dhcp_opts: options },
     stand(port) {
       const now = placedOf(port);
-      if (now === null) return { why: `this login does not see binding:host_id of port ${id}` };
+      if (now === null) return { why: `binding:host_id of port ${id} is not visible` };
       if (now.device_id !== device)
         return { why: `port ${id} now belongs to ${now.device_id || "no device"}` };
       return sameBinding(now, to) ? "made" : "open";
@@ -204,8 +204,8 @@ async function readPorts<T extends { readonly id: string }>(
     if (!isObject(body) || !Array.isArray(body.ports))
       throw new MigrationError(
         "N2I-E202",
-        `${session.url} is not a network service: it lists no ports`,
-        { fix: "Compare the network endpoint of the catalog." },
+        `${session.url} is not a network service: it does not list ports`,
+        { fix: "Check the network endpoint in the catalog." },
       );
     const page = (body.ports as readonly Json[]).map(parse);
     for (const port of page) if (port !== null && ids.has(port.id)) found.set(port.id, port);

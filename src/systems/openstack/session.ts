@@ -53,7 +53,7 @@ export async function openSession(
         "N2I-E106",
         cloud.auth.kind === "keystone"
           ? `${cloud.from}: the catalog has no ${face} ${kind.name} endpoint${region === null ? "" : ` in region ${region}`}`
-          : `${cloud.from}: nothing says where the ${kind.name} service is`,
+          : `${cloud.from}: the URL of the ${kind.name} service is not known`,
         { fix: kind.fix },
       );
     const whole = found.replace("%(project_id)s", login.project ?? "%(project_id)s");
@@ -78,10 +78,10 @@ function checkLogin({ auth, from }: Cloud): void {
   throw new MigrationError(
     "N2I-E106",
     from === ENVIRONMENT
-      ? "OS_AUTH_URL is not set, and no cloud is named"
+      ? "OS_AUTH_URL is not set, and no cloud is specified"
       : `${from}: auth_url is missing`,
     {
-      fix: "Pass a login: --os-cloud NAME of clouds.yaml, or OS_AUTH_URL and the other OS_* variables. --ironic-url alone is for an Ironic without Keystone.",
+      fix: "Specify credentials: --os-cloud NAME from clouds.yaml, or OS_AUTH_URL and the other OS_* variables. --ironic-url alone is for Ironic without Keystone.",
     },
   );
 }
@@ -97,7 +97,7 @@ export function serviceUrl(
     throw new MigrationError(
       "N2I-E106",
       `${from}: the service's URL is not http(s)://HOST[:PORT]/`,
-      { fix: "Write scheme, host and port, as in https://ironic.example.org:6385." },
+      { fix: "Specify scheme, host and port, as in https://ironic.example.org:6385." },
     );
   return `${url.origin}${url.pathname.replace(/\/+$/, "").replace(version, spoken)}`;
 }
@@ -176,7 +176,7 @@ async function call(
     if (!again && (await login.renew(headers["X-Auth-Token"]))) continue;
     throw new MigrationError(
       "N2I-E211",
-      `${url} refuses the login: ${faultIn(answer, login.secrets()) || "401"}`,
+      `${url} rejects the credentials: ${faultIn(answer, login.secrets()) || "401"}`,
     );
   }
 }
@@ -262,13 +262,13 @@ async function newToken(
   const fault = (): string => faultIn(answer, [secret()]);
   if (isPassing(answer)) throw silent(`${answer.status} ${fault()}`.trim());
   if (answer.status === 401 || answer.status === 403)
-    throw new MigrationError("N2I-E211", `Keystone at ${base} refuses the login: ${fault()}`);
+    throw new MigrationError("N2I-E211", `Keystone at ${base} rejects the credentials: ${fault()}`);
   const token = answer.headers["x-subject-token"];
   if (answer.status !== 201 || typeof token !== "string")
     throw new MigrationError(
       "N2I-E212",
       `Keystone at ${base} answers ${answer.status}: ${fault() || "no token"}`,
-      answer.status === 404 ? { fix: "Correct auth_url: it must lead to Keystone's /v3." } : {},
+      answer.status === 404 ? { fix: "Correct auth_url: it must point to Keystone's /v3." } : {},
     );
   const body = parsedJson(answer.text);
   const { id } = objectOf(objectOf(objectOf(body).token).project);

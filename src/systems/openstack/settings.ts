@@ -83,7 +83,7 @@ function authOf(settings: Settings, refuse: Refuse): Auth {
   const named = settings.get("auth_type");
   const kind = named === undefined ? guessed(settings) : pluginOf(named);
   if (kind === undefined)
-    throw refuse(`auth_type ${named} is none of ${Object.keys(PLUGINS).join(", ")}`);
+    throw refuse(`auth_type ${named} is not one of ${Object.keys(PLUGINS).join(", ")}`);
   const need = (name: string): string => {
     const value = settings.get(name);
     if (value === undefined) throw refuse(`${name} is missing`);
@@ -99,7 +99,7 @@ function authOf(settings: Settings, refuse: Refuse): Auth {
     case "password": {
       if (named === undefined && !settings.has("auth_url"))
         throw refuse(
-          "auth_url is missing for the user or password that is set: if Ironic needs no login, unset them, or set auth_type to none",
+          "auth_url is missing for the user or password that is set: if Ironic does not require credentials, unset them, or set auth_type to none",
         );
       const url = keystoneUrl(need("auth_url"), refuse);
       const password = need("password");
@@ -171,7 +171,7 @@ function user(settings: Settings, refuse: Refuse): JsonObject {
 function scopeOf(settings: Settings, refuse: Refuse): JsonObject | null {
   const system = settings.get("system_scope");
   if (system === "all") return { system: { all: true } };
-  if (system !== undefined) throw refuse(`system_scope is ${system}, and only all is supported`);
+  if (system !== undefined) throw refuse(`system_scope is ${system}, but only all is supported`);
   const owner = (): JsonObject => ({ domain: domain(settings, "project_domain") });
   const project = partOf(settings, "project", owner);
   if (project !== null) return { project };

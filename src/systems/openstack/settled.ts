@@ -55,5 +55,5 @@ export async function shown(...words: Parameters<typeof settled>): Promise<strin
     const stand = await look();
     if (stand !== "open") return stand === "made" ? null : stand.why;
   }
-  return why ?? `${what} was accepted and changed nothing`;
+  return why ?? `${what} was accepted without effect`;
 }

@@ -163,7 +163,7 @@ export async function undoStep(
     return await inFolderOf(root, path, async (held, name) => {
       const now = await thingAt(held, name);
       if (same(now, before)) return "gone";
-      if (now === null || !sameThing(now, after)) return { left: `${path} was changed since` };
+      if (now === null || !sameThing(now, after)) return { left: `${path} has changed since` };
       const made = await back(held, name, { before, after }, text, pause);
       await held.handle.sync();
       return made ? "undone" : { left: `${path} contains other files` };
@@ -172,7 +172,7 @@ export async function undoStep(
     const why = cause instanceof MigrationError ? insteadOf(cause) : null;
     if (why === null) throw cause;
     // Another user removed the folder, so the file is gone.
-    return why === "gone" && before === null ? "gone" : { left: `${path} was changed since` };
+    return why === "gone" && before === null ? "gone" : { left: `${path} has changed since` };
   }
 }
 

@@ -30,7 +30,7 @@ export async function openTrees(
   const trees = await Promise.all(specs.map((spec) => openTree(spec, option)));
   const twice = trees.find(({ host }, at) => trees.findIndex((other) => other.host === host) < at);
   if (twice !== undefined)
-    throw new MigrationError("N2I-E100", `${option} names ${twice.host} more than once`);
+    throw new MigrationError("N2I-E100", `${option} specifies ${twice.host} more than once`);
   return trees;
 }
 
@@ -55,7 +55,7 @@ export function treeOf(trees: readonly Tree[], host: string | null): Tree | null
 export async function readText({ root }: Tree, path: string): Promise<Content> {
   try {
     const real = await realpath(join(root, path));
-    if (!real.startsWith(`${root}/`)) return { kind: "refused", why: "leads out of the tree" };
+    if (!real.startsWith(`${root}/`)) return { kind: "refused", why: "points outside the tree" };
     const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants;
     const file = await open(real, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
     try {

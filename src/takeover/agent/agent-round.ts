@@ -200,7 +200,7 @@ export function createReporter(say: (text: string) => void) {
         say(
           names === ""
             ? "ALARM ended: most leases are renewed again."
-            : `ALARM: the leases of ${names} expired at once, ${hosts.length} of ${counted(of, "unfenced host")}. No further host is taken over. Check the clock and the network of the database.`,
+            : `ALARM: the leases of ${names} expired at the same time, ${hosts.length} of ${counted(of, "unfenced host")}. No further host is taken over. Check the clock and the network of the database.`,
         );
       alarm = names;
     },

@@ -244,7 +244,7 @@ function createSilent(watch: ReturnType<typeof createWatch>, clock: () => number
 /** Errors of the environment do not end the agent. @throws any other error */
 function reportFailure({ say }: Pick<Taking, "say">, what: string, error: unknown, ends: boolean) {
   if (!(error instanceof MigrationError)) throw error;
-  say(`Take-over of ${what}: ${error.message}.${ends ? "" : " Another attempt follows."}`);
+  say(`Takeover of ${what}: ${error.message}.${ends ? "" : " Another attempt follows."}`);
 }
 
 function createWork() {

@@ -73,7 +73,7 @@ export async function openBoots(words: BootPlaces, opening: Opening) {
             [
               ...findingIf(tilera, "N2I-D286", of, `[baremetal]driver is ${said("driver")}`),
               ...(look === undefined
-                ? [finding("N2I-D287", of, "--tftp-root was not given")]
+                ? [finding("N2I-D287", of, "--tftp-root was not specified")]
                 : look.why === null
                   ? []
                   : [finding(look.root_uuid === null ? "N2I-D288" : "N2I-D287", of, look.why)]),
@@ -173,7 +173,7 @@ function filesIn(
 function servedAs(root: string): string {
   if (/^\/[!-~]*$/.test(root)) return root;
   throw new MigrationError("N2I-E100", `${JSON.stringify(root)} cannot be used in a boot file`, {
-    fix: "The path must be absolute, in ASCII and without blanks. If the host uses another path for the tree, pass --nova-conf with [baremetal]tftp_root.",
+    fix: "The path must be absolute, in ASCII and without spaces. If the host uses a different path for the tree, pass --nova-conf with [baremetal]tftp_root.",
   });
 }
 

@@ -246,6 +246,6 @@ export async function* machinesOf({ lines }: MovePlan): AsyncGenerator<readonly 
 function checkSource(planned: ServerIdentity | undefined, { source }: LegacyClients): void {
   const changed = planned === undefined ? ["it has none"] : differences(planned, source, []);
   if (changed.length === 0) return;
-  const why = `the plan was made for another nova_bm: ${changed.join("; ")}`;
+  const why = `the plan was made for a different nova_bm: ${changed.join("; ")}`;
   throw new MigrationError("N2I-E300", why);
 }

@@ -89,7 +89,7 @@ export function openPorts(words: RestOptions, opening: Opening, myIp: string | n
     async change(move, ports) {
       for (const { port, after } of ports) {
         const why = await written(await neutron.service(), port, after, move);
-        if (why !== null) say(`Port ${port} does not name ${move.to} yet: ${why}.`);
+        if (why !== null) say(`Port ${port} does not have host ${move.to} yet: ${why}.`);
       }
     },
     async restore(move, ports) {
@@ -98,7 +98,7 @@ export function openPorts(words: RestOptions, opening: Opening, myIp: string | n
       for (const one of ports) {
         const why = await restored(await neutron.service(), move, one, now);
         if (why !== null)
-          left.push(`port ${one.port}, which named ${one.before.host}, was not restored: ${why}`);
+          left.push(`port ${one.port} of ${one.before.host} was not restored: ${why}`);
       }
       return left;
     },
@@ -127,7 +127,7 @@ async function restored(
   { port, before, after }: MovedPort,
   placed: ReadonlyMap<string, PlacedPort> | null,
 ): Promise<string | null> {
-  if (placed === null) return "Neutron was not used: pass a login";
+  if (placed === null) return "Neutron was not used: pass credentials";
   const now = placed.get(port);
   // A deleted port, or a port of another device, is not restored.
   if (now === undefined || !isOf(move, now.device_id) || sameBinding(now, before)) return null;

@@ -44,7 +44,7 @@ export function takeOverLegacy(
       "N2I-E100",
       "--to accepts only this host, to which --tftp-root belongs",
       {
-        fix: "To use more hosts, run host plan and host move on each of them.",
+        fix: "To use more hosts, run host plan and host move on each host.",
       },
     );
   return inRun(

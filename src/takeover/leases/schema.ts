@@ -166,8 +166,8 @@ async function mayDefine(database: Database, wanted: readonly Defining[]): Promi
   if (grants.size === 0) return;
   throw new MigrationError(
     "N2I-E206",
-    `${database.shown}: its user may not change these tables; nothing was written`,
-    { fix: `Let an administrator of the database run: ${[...grants].join("; ")}` },
+    `${database.shown}: its user may not change these tables, so nothing was written`,
+    { fix: `Ask a database administrator to run: ${[...grants].join("; ")}` },
   );
 }
 

@@ -122,7 +122,7 @@ function nodeFault(
   if (node === null) return "bm_nodes no longer has such a live row";
   const { service_host: owner, service_epoch: epoch, task_state: state, instance_uuid } = node;
   if (!sameUuid(instance_uuid, move.tenant?.uuid ?? null))
-    return `bm_nodes now names instance ${instance_uuid ?? "none"}`;
+    return `bm_nodes now has instance ${instance_uuid ?? "none"}`;
   const place = `service_host is ${owner ?? "none"}, service_epoch ${epoch}, task_state ${state ?? "none"}`;
   const right =
     owner === other

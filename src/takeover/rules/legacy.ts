@@ -156,7 +156,7 @@ function judge(
       tenant !== null && names.length > 0,
       "N2I-D285",
       of,
-      `networks, fixed_ips or floating_ips name ${names.join(", ")}`,
+      `networks, fixed_ips or floating_ips refer to ${names.join(", ")}`,
     ),
     ...findingIf(
       architecture !== null && TILERA.test(architecture),

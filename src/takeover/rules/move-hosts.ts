@@ -99,7 +99,7 @@ function judgeDestination(
   const at = `compute host ${to}`;
   if (service === undefined) {
     const starts = refusesNewHosts(identity.head)
-      ? ". A new nova-compute of this release refuses to start if instances name its host"
+      ? ". A new nova-compute of this release refuses to start if instances have its host"
       : "";
     return [finding("N2I-D253", at, `Nova has no live nova-compute service of ${to}${starts}`)];
   }

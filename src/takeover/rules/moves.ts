@@ -114,7 +114,7 @@ function judgeMachine(
       more.length === 0 && (!ours(compute?.owner) || !ours(named)),
       "N2I-D268",
       at,
-      `compute_nodes names ${compute?.owner ?? "no host"}, its instance ${named ?? "none"}`,
+      `compute_nodes has ${compute?.owner ?? "no host"}, its instance ${named ?? "none"}`,
     ),
     ...findingIf(
       evacuations.length > 0,
@@ -145,7 +145,7 @@ function judgeIronic(
     !same(tenant.instance_uuid, instance?.uuid),
     "N2I-D265",
     at,
-    `Ironic's node names ${tenant.instance_uuid ?? "none"}, Nova has ${instance?.uuid ?? "none"} on it`,
+    `Ironic's node has ${tenant.instance_uuid ?? "none"}, Nova has ${instance?.uuid ?? "none"} on it`,
   );
 }
 
@@ -210,7 +210,7 @@ function leaving(
           noService(host),
         ),
       ),
-      ...findingIf(unseen, "N2I-D259", "--nova-api-db", "it was not given"),
+      ...findingIf(unseen, "N2I-D259", "--nova-api-db", "it was not specified"),
     ],
   };
 }

@@ -79,7 +79,7 @@ export function stagingPart(
     inspect: (changes) => inspectBoot(changes, place),
     async perform({ id }, position, begin) {
       const { prepared } = position;
-      if (prepared === undefined) throw new Error(`${id} has nothing to be staged`);
+      if (prepared === undefined) throw new Error(`${id} has no boot files to stage`);
       const all: Ready[] = [];
       for (const change of prepared.changes) all.push(await readyOf(id, change, prepared, seal));
       await begin(observedOf(all.map(({ step }) => step)));
@@ -167,7 +167,7 @@ export function bootRequestOf({ records, boot, service_host }: PlannedMachine): 
     return { why: "its root filesystem is unknown (extract --tftp-root, or root_uuid)" };
   const { label } = boot;
   if (label === null)
-    return { why: "this Ironic removes boot files at take-over: keep the old TFTP service" };
+    return { why: "this Ironic removes boot files during takeover, so keep the old TFTP service" };
   const macs = records.flatMap(({ resource, row }) =>
     resource === "port" && row.pxe_enabled !== false ? [String(row.address)] : [],
   );

@@ -68,7 +68,7 @@ export function boot(words: BootOptions, sink: Sink): Promise<Booted> {
     const seal = await sealOf(run, words.keyFile, header.key);
     await checkWindow(run, "boot");
     await saveOptions(run, "boot", words);
-    await sink.confirm(`${undo ? "Take back" : "Stage"} boot files in ${place.tree.root}?`);
+    await sink.confirm(`${undo ? "Remove" : "Stage"} boot files in ${place.tree.root}?`);
     const result = await sink.during(
       undo ? "unstage" : "stage",
       footer.footer.machines,
@@ -87,12 +87,12 @@ function servedOf({ servedAs, verify, undo }: BootOptions, root: string): string
   const served = servedAs ?? root;
   if (/^\/[!-~]*$/.test(served) || verify || undo) return served;
   throw new MigrationError("N2I-E100", "a boot file cannot contain the path of --tftp-root", {
-    fix: "Pass the path that boot files use with --served-as: absolute, in ASCII and without blanks.",
+    fix: "Pass the path that boot files use with --served-as: absolute, in ASCII and without spaces.",
   });
 }
 
 /**
- * If a take-over replaces boot files with ones that deploy, earlier staging is lost. The tree does
+ * If a takeover replaces boot files with ones that deploy, earlier staging is lost. The tree does
  * not show whether that happened, so this is always printed.
  * @source facts/systems.md D4; facts/ironic.md 2.5
  */
@@ -102,11 +102,11 @@ async function noteTakeOver(release: string, words: BootOptions, { note }: Sink)
   const again = nextCommand("boot", words, pick(words, TREE));
   const verify = nextCommand("verify", words, { takeover: true });
   note(
-    `Notice: each take-over by Ironic ${release} writes these files again, in deploy mode. When ${verify} ends with 0, and before a machine reboots, run ${again}`,
+    `Notice: each takeover by Ironic ${release} writes these files again, in deploy mode. When ${verify} ends with 0, and before a machine reboots, run ${again}`,
   );
 }
 
-/** Machines use the old host until a take-over replaces Neutron's DHCP options. */
+/** Machines use the old host until a takeover replaces Neutron's DHCP options. */
 async function oldServers(plan: Lines): Promise<string | null> {
   const servers = new Map<string, string>();
   for await (const batch of plan)
@@ -259,7 +259,7 @@ async function verifyStaged(
   if (rows.length === 0)
     throw new MigrationError(
       "N2I-E326",
-      "no machine of the plan, or of those named, has a tenant that boots from this tree",
+      "no machine in the plan, or among those specified, has an instance that boots from this tree",
     );
   return rows;
 }

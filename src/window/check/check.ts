@@ -68,7 +68,7 @@ export async function check(
   { say }: Pick<Sink, "say">,
 ): Promise<readonly CheckRow[]> {
   const { place, run } = await runAt(asked.run);
-  if (run === null) say(`${asked.run} is not a run yet: checks that need a plan are not made.`);
+  if (run === null) say(`${asked.run} is not a run yet, so checks of a plan are skipped.`);
   const { novaDb, watch } = asked;
   if (novaDb !== undefined && watch > 0) say(`Watching heartbeats for ${watch} s.`);
   return checkAll(await closing((keep) => gather(asked, place, run, keep)));

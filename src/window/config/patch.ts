@@ -25,13 +25,13 @@ export function settingsPatch(name: string, text: string, edits: readonly Edit[]
   const changed = (from: string): string => withEdits(from.replace(/^\uFEFF/, ""), edits);
   if (changed(text) === text) return "";
   if (/\r(?!\n)/.test(text))
-    throw new MigrationError("N2I-E104", `${name}: lines end with a carriage return alone`, {
-      fix: "No patch can be made of such a file: give its lines other ends first.",
+    throw new MigrationError("N2I-E104", `${name}: lines end with only a carriage return`, {
+      fix: "A patch cannot be created for such a file. Convert its line endings first.",
     });
   if (text.startsWith("\uFEFF") && hiddenLines(text).has(1))
     throw new MigrationError(
       "N2I-E104",
-      `${name}: a byte order mark precedes a first line that may hold a secret`,
+      `${name}: a byte order mark precedes a first line that may contain a secret`,
       {
         fix: `A patch would have to show that line. Remove the mark: sed -i '1s/^\\xEF\\xBB\\xBF//' ${shellArgument(name)}`,
       },

@@ -135,7 +135,7 @@ function otherUse({ row }: GuardedNode, seen: Guarded): string | null {
   const planned = row.instance_uuid ?? null;
   if (seen.provision_state !== row.provision_state)
     return `it is ${String(seen.provision_state)} now`;
-  return seen.instance_uuid === planned ? null : "it has another instance now";
+  return seen.instance_uuid === planned ? null : "it has a different instance now";
 }
 
 /** Fields that were cleared and not restored, by node. @throws MigrationError N2I-E112 */

@@ -74,7 +74,7 @@ export function finishRun(words: FinishOptions, sink: Sink): Promise<Ended> {
         throw new MigrationError("N2I-E320", `no machine that ${job.run.path} loaded is in Ironic`);
       if (!knowsGuards(release.doc.release))
         sink.result(
-          `Ironic ${release.doc.release} protects no machine: there is nothing to clear.`,
+          `Ironic ${release.doc.release} does not protect machines, so there is nothing to clear.`,
         );
       sink.result(summaryOf(made, words.undo));
       const settled = await settle(job, world, made, whole && made.left.length === 0);
@@ -159,13 +159,13 @@ function question({ node, undo }: FinishOptions, { shown }: Backend): string {
   const which = node === undefined ? "the machines of this run" : node.join(", ");
   return undo
     ? `Protect ${which} in ${shown} again?`
-    : `Clear the protection of ${which} in ${shown}? Nova may delete and rebuild them from then on.`;
+    : `Clear the protection of ${which} in ${shown}? Nova can then delete and rebuild them.`;
 }
 
 /** Refuses a run without loaded machines. @throws MigrationError N2I-E320 */
 function checkLoaded({ path }: RunFolder, entries: Entries, { undo }: FinishOptions): void {
   if (plansOf(entries, IRONIC).length === 0)
-    throw new MigrationError("N2I-E320", `${path} has loaded nothing`);
+    throw new MigrationError("N2I-E320", `${path} has not loaded any machine`);
   if (!undo && plansInIronic(entries).length === 0)
     throw new MigrationError("N2I-E320", `the load of ${path} was rolled back`);
 }
@@ -196,7 +196,7 @@ async function settle(
   const ended = (await endOfRun(run)) !== null;
   if (words.undo) {
     if (ended && !whole && startedChangesIn(journal.entries(), FINISH).size > 0)
-      notes.push("Other machines of this run stay finished, and so does the run.");
+      notes.push("The other machines of this run, and the run itself, remain finished.");
     else if (ended) await journal.append({ do: "reopen", at: now(), by });
     return { notes, partial: false };
   }

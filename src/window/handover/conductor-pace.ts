@@ -5,7 +5,7 @@ import { type TakeOverPace, USUAL_PACE } from "../../model/handover.ts";
 import { processContext } from "../../run/process-context.ts";
 
 /**
- * The take-over settings of conductors, from an ironic.conf of each. Null without files.
+ * The takeover settings of conductors, from an ironic.conf of each. Null without files.
  * @throws MigrationError N2I-E104
  */
 export async function paceOf(files: readonly string[]): Promise<TakeOverPace | null> {

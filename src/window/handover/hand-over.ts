@@ -79,7 +79,7 @@ interface PacedPart extends HandOverPart {
 }
 
 /**
- * Ends the maintenance of staged machines and waits for their take-over. Machines without a
+ * Ends the maintenance of staged machines and waits for their takeover. Machines without a
  * suitable conductor stay staged. If all conductors of a machine fail, the wait ends.
  * @param now milliseconds
  * @param notice receives messages about all machines

@@ -58,7 +58,7 @@ const RESULTS: readonly number[] = [EXIT_STATUS.refused.status, EXIT_STATUS.deni
 const GOES_ON: {
   readonly [code: string]: { readonly words: Partial<ApplyOptions>; readonly how: string };
 } = {
-  "N2I-E304": { words: { skipBlocked: true }, how: "without the machines that are left out" },
+  "N2I-E304": { words: { skipBlocked: true }, how: "without the excluded machines" },
   "N2I-E307": {
     words: { powerMaxAge: Number.MAX_VALUE },
     how: "with the old readings",

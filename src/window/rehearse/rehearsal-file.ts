@@ -48,7 +48,7 @@ export function rehearsedText(
   { at, plan, held, stages, refusals, nova }: Rehearsal,
   present: string | null,
 ): string {
-  if (plan !== present) return `${at}, of another plan: rehearse this one`;
+  if (plan !== present) return `${at}, for a different plan: rehearse this plan`;
   if (!held) {
     const wrong = stages.filter(({ result }) => result !== "done");
     const why = [

@@ -47,7 +47,7 @@ export function rehearse(words: RehearseOptions, sink: Sink): Promise<Rehearsal 
   const { ironicDb, novaDb, novaApiDb, skipBlocked, staged, powerMaxAge, keyFile } = words;
   return inRun(words.run, "rehearse", { kind: "migration" }, async (run) => {
     if (ironicDb === undefined)
-      throw new MigrationError("N2I-E352", "no --ironic-db names a copy of Ironic's database");
+      throw new MigrationError("N2I-E352", "a copy of Ironic's database is missing (--ironic-db)");
     if (plansInIronic((await readJournal(run)).entries).length > 0)
       throw new MigrationError("N2I-E352", "the machines of this run are already in Ironic");
     const plan = await openPlan(`${run.path}/${PLAN}`);
@@ -163,7 +163,7 @@ function rehearsedNova(
         ? "--nova-api-db"
         : null;
   if (rows === 0 || missing === null) return { rows, left: 0, why: null };
-  return { rows, left: rows, why: `${missing} is not given` };
+  return { rows, left: rows, why: `${missing} is not specified` };
 }
 
 function ironicCopy(spec: string, planned: TargetIdentity, seal: Seal): Copy {
@@ -216,7 +216,7 @@ async function checkCopy({ role, planned, running }: Copy, copy: Database): Prom
     throw new MigrationError(
       "N2I-E351",
       `--${role} ${copy.shown} has reports of ${services.join(", ")} from the last minute`,
-      { fix: "If the backup is that new, wait a minute. If the database is in use, name another." },
+      { fix: "If the backup is that recent, wait a minute. Otherwise, use a different database." },
     );
   return copy.shown;
 }

@@ -25,7 +25,7 @@ type Cells = readonly (string | number)[];
 export function markdown(facts: ReportFacts, all: boolean): string {
   const { verdict } = facts;
   const pieces = [
-    `# Move of nova-baremetal to Ironic: run ${plain(facts.run)}`,
+    `# Migration from nova-baremetal to Ironic: run ${plain(facts.run)}`,
     `**${plain(verdict.title)}**`,
     verdict.lines.map(plain).join("\n"),
     ...(all
@@ -135,7 +135,7 @@ function foundTable(groups: readonly FoundGroup[]): string {
     ["Finding", "Machines", "Finding and action", "For example"],
     groups.map(({ code, open, elsewhere, examples }) => [
       code,
-      open > 0 ? open : `${counted(elsewhere, "row")} of no machine`,
+      open > 0 ? open : `${counted(elsewhere, "row")} without a machine`,
       `${FINDINGS[code].title}. ${FINDINGS[code].advice}`,
       examples.join(" "),
     ]),

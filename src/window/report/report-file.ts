@@ -88,8 +88,8 @@ async function write(
 async function checkName(path: string): Promise<void> {
   const head = await beginningOf(path);
   if (head === null || OURS.test(head)) return;
-  throw new MigrationError("N2I-E100", `${path} already exists and is no report`, {
-    fix: "Name another file with --output, or remove the existing file.",
+  throw new MigrationError("N2I-E100", `${path} already exists and is not a report`, {
+    fix: "Specify a different file with --output, or remove the existing file.",
   });
 }
 

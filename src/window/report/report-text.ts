@@ -8,7 +8,7 @@ import { minute } from "./rules/window.ts";
 
 /** Reviewers need to know that the command is read-only. */
 export const PROMISE =
-  "This report was made from the run's files. It asked no database and wrote to none; passwords are not in it.";
+  "This report was created from the run's files, without access to any database. It does not contain passwords.";
 
 /** Source and target of the plan, one line each. */
 export function aboutOf(facts: ReportFacts): readonly (readonly [string, string])[] {
@@ -80,17 +80,15 @@ export function undoLines({ plan, nova }: ReportFacts): readonly string[] {
   const { nodes, ports } = plan.counts;
   const rows = nova === null ? 0 : stepsOf(nova.counts);
   return [
-    `Removes the ${counted(nodes, "node")} and ${counted(ports, "port")} that apply creates, each only while it is as it was loaded.`,
-    ...(rows > 0
-      ? [`Restores ${counted(rows, "row")} of Nova to what ${rows === 1 ? "it was" : "they were"}.`]
-      : []),
-    "Leaves and lists every row that was changed since (exit 2). Its machine is rolled back completely or not at all.",
-    "Does not take back boot files and DHCP options that a conductor wrote: keep a copy of each TFTP tree.",
+    `Removes the ${counted(nodes, "node")} and ${counted(ports, "port")} that apply creates, each only if it has not changed since it was loaded.`,
+    ...(rows > 0 ? [`Restores ${counted(rows, "Nova row")} to the earlier values.`] : []),
+    "Skips and lists every row that has changed since (exit status 2). A machine is rolled back completely or not at all.",
+    "Does not revert boot files and DHCP options that a conductor wrote, so keep a copy of each TFTP tree.",
   ];
 }
 
 export const SIGNERS = ["Operator", "Owner of the service", "Change manager"] as const;
 
 export function boundTo({ plan }: ReportFacts): string {
-  return `This sheet is for the plan with sha256 ${plan.sha256} only; apply refuses it once source or target changed.`;
+  return `This sheet is for the plan with sha256 ${plan.sha256} only. apply refuses the plan once source or target has changed.`;
 }

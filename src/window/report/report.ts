@@ -106,7 +106,7 @@ export async function report(
   return { facts, first: some.all() };
 }
 
-/** Whether a release's take-over edits boot files, and whether it supports staging. */
+/** Whether a release's takeover edits boot files, and whether it supports staging. */
 async function takeOverOf(name: string): Promise<{ boots: boolean; staged: boolean }> {
   const { releases } = await loadMappings();
   const release = releases.find(({ doc }) => doc.release === name);

@@ -90,7 +90,7 @@ async function failedConditions(
     ["no machine is staged", staged],
     ["verify finds every row", wrong],
     [
-      "nova_bm is as at extract",
+      "nova_bm is unchanged since extract",
       changed.length === 0 ? null : `since extract ${listed(changed, NAMED)}`,
     ],
     ["the database has only the tables of nova_bm", await sharedBy(bm)],
@@ -138,8 +138,8 @@ async function skippedIn(lines: AsyncIterable<readonly PlannedMachine[]>): Promi
 function checkSource(extracted: ServerIdentity, found: ServerIdentity): void {
   const changed = differences(extracted, found, []);
   if (changed.length > 0)
-    throw new MigrationError("N2I-E340", `another nova_bm was extracted: ${changed.join("; ")}`, {
-      fix: "Give the --nova-bm-db that extract was given.",
+    throw new MigrationError("N2I-E340", `a different nova_bm was read: ${changed.join("; ")}`, {
+      fix: "Specify the same --nova-bm-db as for extract.",
     });
 }
 
@@ -184,7 +184,7 @@ function digestOf(value: object): string {
   return createHash("sha256").update(JSON.stringify(value)).digest("base64");
 }
 
-const NO_NOVA = "the plan changes Nova, and its location is missing; give --nova-db";
+const NO_NOVA = "the plan changes Nova, but its location is missing: specify --nova-db";
 
 /** Tables of nova_bm and of leases in drop order. The one that identifies the database is last. */
 const DROPPED: readonly string[] = [
@@ -237,7 +237,7 @@ export function otherServices(tables: readonly string[], repositories: readonly 
     ...(others.length > 0 ? [`tables ${listed(others, NAMED)}`] : []),
     ...(foreign.length > 0 ? [`schema versions of ${listed(foreign, NAMED)}`] : []),
   ];
-  return found.length === 0 ? null : `another service lives there: ${found.join(", ")}`;
+  return found.length === 0 ? null : `it also has tables of another service: ${found.join(", ")}`;
 }
 
 /** The command that dumps a database, with its password in a file for the operator only. */

@@ -25,7 +25,7 @@ export const AFTER = {
     if (withoutConf.length === 0) return `Next: ${power}\n${plan}`;
     const added = withoutConf.toSorted().slice(0, NAMED);
     const novaConf = [...(given.novaConf ?? []), ...added.map((host) => `${host}=FILE`)];
-    return `Next: ${nextCommand("extract", given, { novaConf })}\nor, if a site document names the power manager: ${power}\n${plan}`;
+    return `Next: ${nextCommand("extract", given, { novaConf })}\nor, if a site document sets the power manager: ${power}\n${plan}`;
   },
   /** @param noConf extract had no nova.conf */
   power({ run }: CommandInputs, failed: boolean, noConf: boolean) {
@@ -42,7 +42,7 @@ export const AFTER = {
   /** @param asked BMCs were queried for it */
   plan(given: CommandInputs, counts: PlanCounts, asked: boolean) {
     const first = asked ? showSkipped(given.run) : nextCommand("power", given);
-    const lines = `Fix the causes, or accept them in the site document, then plan again.\nNext: ${first}\nthen: ${nextCommand("plan", given)}`;
+    const lines = `Fix the causes, or accept them in the site document, then run plan again.\nNext: ${first}\nthen: ${nextCommand("plan", given)}`;
     if (loadable(counts) === 0) return `${upper(nothingText(counts))}.\n${lines}`;
     if (!isBlockedPlan(counts)) return `Next: ${nextCommand("apply", given)}`;
     return `${upper(blockedText(counts))}: apply refuses the plan (N2I-E304).\n${lines}\nor: ${nextCommand("apply", given, { skipBlocked: true })}`;

@@ -80,14 +80,14 @@ export function planAnew(
   const { journal, plan } = files;
   if (changed.length === 0 || !(isAnySet || isFirst) || "missing" in plan) return step;
   const names = changed.map((name) => (name === "site" ? "site document" : `--${name}`));
-  const what = `made with another ${names.join(", ")}`;
-  const same = `give the same options as before: ${runAgain(words)}`;
+  const what = `made with a different ${names.join(", ")}`;
+  const same = `use the same options as before: ${runAgain(words)}`;
   if ("missing" in journal || plansOf(journal.entries, IRONIC).includes(plan.sha256))
-    throw gate(`the plan was ${what}, and was applied`, `Make a new plan with it, or ${same}`);
+    throw gate(`the plan was ${what}, and was applied`, `Make a new plan, or ${same}`);
   if (changesNova(files))
     throw gate(
       `the plan was ${what}, and ${FLAVORS}`,
-      `To go on, ${same}; ${takenBackFirst(files)}`,
+      `To continue, ${same}. ${takenBackFirst(files)}`,
     );
   return { ...PLAN, again: `it was ${what}` };
 }
@@ -99,12 +99,12 @@ export function planAnew(
 export function checkRenewable(files: RunFiles | null): void {
   if (files === null || !changesNova(files)) return;
   throw gate(
-    `the plan's power readings are too old, or not its own, and ${FLAVORS}`,
-    `If no machine was powered on or off since, let apply accept their age with --power-max-age; ${takenBackFirst(files)}`,
+    `the plan's power readings are too old or from a different plan, and ${FLAVORS}`,
+    `If no machine has been powered on or off since then, run apply with --power-max-age. ${takenBackFirst(files)}`,
   );
 }
 
-const FLAVORS = "rows of Nova that it changes are changed already";
+const FLAVORS = "some of the Nova rows that it changes have already been changed";
 
 /** Whether Nova's rows of the plan are changed. Flavors come before Ironic's machines. */
 function changesNova({ plan, journal }: RunFiles): boolean {
@@ -114,7 +114,7 @@ function changesNova({ plan, journal }: RunFiles): boolean {
 
 function takenBackFirst(files: RunFiles): string {
   const back: NextStep = { command: "rollback", options: { all: true } };
-  return `or roll back first: ${lineOf(back, files)}`;
+  return `Or roll back first: ${lineOf(back, files)}`;
 }
 
 /**
@@ -136,8 +136,8 @@ export async function checkDeleted(
   const more = count > first.length ? ` and ${count - first.length} more` : "";
   const byHand = { ...step, options: { ...step.options, afterFinish: true } } as const;
   throw gate(
-    `this run loaded them before, and they were deleted from Ironic since: ${first.join(", ")}${more}; the plan would load them again`,
-    `Leave them out with "skip" in the site document and plan again. To load them again: ${lineOf(byHand, files)}`,
+    `this run loaded them, and they have since been deleted from Ironic: ${first.join(", ")}${more}. The plan would load them again`,
+    `Exclude them with "skip" in the site document and run plan again. To load them again: ${lineOf(byHand, files)}`,
   );
 }
 

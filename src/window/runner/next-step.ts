@@ -14,11 +14,11 @@ export interface Advice {
   readonly undo: string;
 }
 
-const NOTHING = "nothing: it writes to no database";
+const NOTHING = "nothing, because it does not write to any database";
 const AGAIN = "plan and apply, which load the machines again";
 const DONE: Advice = {
   ...{ next: "nothing", why: "this run is done", takes: "0 s" },
-  undo: "rollback --after-finish, while machines are as they were loaded",
+  undo: "rollback --after-finish, as long as the machines are unchanged since the load",
 };
 
 export async function advice(run: RunFolder): Promise<Advice> {
@@ -43,7 +43,7 @@ export async function advice(run: RunFolder): Promise<Advice> {
     why: stageNote(step, stage),
     takes:
       seconds === null
-        ? "not known: this run has not done it yet"
+        ? "not known, because this run has not done it yet"
         : `${duration(seconds)} (${source})`,
     undo: undone === null ? NOTHING : undoing(undone, path),
   });
@@ -61,21 +61,21 @@ export async function adviceOf(
 
 /** The reason for a stage, and the operator's tasks before it. */
 const WHY: { readonly [stage in RunStage]: string } = {
-  extract: "It reads the deployment, and writes to no database.",
+  extract: "It reads the deployment, and does not write to any database.",
   power: "It reads each BMC as a conductor will. The plan blocks machines without a power reading.",
-  plan: "Only the plan is loaded, and you can read it first. It writes to no database.",
+  plan: "Only the plan is loaded, so you can review it first. It does not write to any database.",
   check: "It shows whether the window can begin.",
   apply:
-    "It loads the plan: the first write. Stop every nova-compute of nova-baremetal first, and run check.",
+    "It loads the plan, which is the first write. Stop every nova-compute of nova-baremetal first, and run check.",
   verify: "It compares Ironic, and Nova if the plan includes it, with the plan, row by row.",
-  handover: "Machines are loaded and staged: start every ironic-conductor, then hand them over.",
-  takeover: "Start every ironic-conductor; it sees whether each machine is taken over.",
+  handover: "Machines are staged. Start every ironic-conductor, then hand the machines over.",
+  takeover: "Start every ironic-conductor. It checks whether each machine is taken over.",
   final:
-    "Change nova.conf by the patch of config, restart nova-scheduler and start the new nova-compute. It verifies that Nova has each machine.",
-  finish: "It ends the window: tenants may delete and rebuild their servers again.",
+    "Apply the patch of config to nova.conf, restart nova-scheduler and start the new nova-compute. It verifies that Nova has each machine.",
+  finish: "It ends the window, so tenants can delete and rebuild their servers again.",
 };
 const RESUMES =
-  "It resumes the load that was interrupted: rows that are loaded stay as they are. Keep every nova-compute of nova-baremetal stopped.";
+  "It resumes the interrupted load. Rows that are already loaded are not changed. Keep every nova-compute of nova-baremetal stopped.";
 
 export function stageNote(step: NextStep, stage: RunStage): string {
   const { note, again } = step;

@@ -91,14 +91,14 @@ export async function performed(
       // If machines were handed over, conductors are already running.
       if (files === null || files.handover === null)
         await sink.confirm(
-          "Now start every ironic-conductor: they take the machines over, and a way back has to stop them first.",
+          "Now start every ironic-conductor. The conductors take over the machines, and must be stopped before a rollback.",
         );
       await takenOver((await hands.options("verify", given)) as VerifyRequest, patience);
       return 0;
     case "final":
       await bootFilesStaged(files, sink);
       await sink.confirm(
-        "Now set nova.conf until `config --check` ends with 0, restart nova-scheduler and start the new nova-compute. Once it creates or deletes a server, you cannot roll back.",
+        "Now correct nova.conf until `config --check` exits with status 0, restart nova-scheduler and start the new nova-compute. Once it creates or deletes a server, you cannot roll back.",
       );
       await computeStarted((await hands.options("verify", given)) as VerifyRequest, patience);
       return 0;
@@ -122,7 +122,7 @@ async function secondNight(files: RunFiles | null, { confirm }: Sink): Promise<O
   if (end === null) return {};
   const { nodes = 0 } = available(files?.plan)?.counts ?? {};
   await confirm(
-    `finish ended this run at ${end.at}. The plan made since loads ${counted(nodes, "machine")} that this run never loaded: were they left behind then, and not deleted since?`,
+    `finish ended this run at ${end.at}. The plan made since loads ${counted(nodes, "machine")} that this run never loaded. Were these machines skipped at that time, and have they not been deleted since?`,
   );
   return { "after-finish": true };
 }
@@ -133,14 +133,14 @@ export function wasEverStaged(files: RunFiles | null): boolean {
   return plansOf(entries, IRONIC).some((plan) => wasStaged(entries, plan));
 }
 
-/** Asks for `boot`, because the next reboot fails if take-over leaves deploy mode. */
+/** Asks for `boot`, because the next reboot fails if takeover leaves deploy mode. */
 async function bootFilesStaged(files: RunFiles | null, { confirm }: Sink): Promise<void> {
   const release = available(files?.plan)?.release;
   if (files?.boot !== undefined) return;
   const target = (await loadMappings()).releases.find(({ doc }) => doc.release === release);
   if (target?.doc.boot === "deploy")
     await confirm(
-      `Take-over by Ironic ${release} leaves tenants' boot files in deploy mode, and this run staged none: run nova2ironic boot for each conductor's TFTP tree first, or a tenant's next reboot hangs. Are they in place?`,
+      `Takeover by Ironic ${release} leaves tenants' boot files in deploy mode, and this run has not staged any. Run nova2ironic boot for each conductor's TFTP tree first, or a tenant's next reboot hangs. Are the boot files in place?`,
     );
 }
 
@@ -148,7 +148,7 @@ async function bootFilesStaged(files: RunFiles | null, { confirm }: Sink): Promi
 async function renewed(of: RunProgress, files: RunFiles | null): Promise<number | null> {
   const { words, hands, sink } = of;
   checkRenewable(files);
-  await sink.confirm("The power readings are too old: ask every BMC and make the plan again?");
+  await sink.confirm("The power readings are too old. Read every BMC and make the plan again?");
   of.renewed = true;
   const { run } = words;
   const asked = await hands.perform("power", await hands.options("power", { run }));

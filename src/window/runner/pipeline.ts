@@ -38,7 +38,7 @@ const FINAL: NextStep = {
   note: "once the new nova-compute has started",
 };
 const FINISH: NextStep = { command: "finish" };
-const DONE = "nothing; this run is done";
+const DONE = "nothing, this run is done";
 
 /** Options of a step that change its effect. A load continues in the mode in which it began. */
 export function optionsOf({ command, options }: NextStep, { plan, handover }: RunFiles): object {
@@ -82,7 +82,7 @@ export function machinesNotInIronic(files: RunFiles): readonly string[] {
     // Ironic may have the machine as a foreign node.
     ...(conflict === 0
       ? []
-      : [told(conflict, "in conflict with what Ironic held already", "conflict")]),
+      : [told(conflict, "in conflict with existing Ironic rows", "conflict")]),
   ].flatMap((text) => text.split("\n"));
 }
 
@@ -96,7 +96,7 @@ export function nextStepOf(files: RunFiles): NextStep | null {
   return { ...changeFirst(files), note };
 }
 
-const FIX = "fix the causes, or accept them in the site document, then plan again";
+const FIX = "fix the causes, or accept them in the site document, then run plan again";
 
 /** The same files would make the same plan. */
 function changeFirst({ asked, outdated }: RunFiles): NextStep {
@@ -156,11 +156,11 @@ export function unfinished(files: RunFiles) {
       ? null
       : told(withNova(step, nova), "its plan is not applied");
   return step.command === "apply"
-    ? told(withNova(step, nova), "its load was stopped before its end")
+    ? told(withNova(step, nova), "its load was stopped before it was complete")
     : null;
 }
 
-export const APPLY_FIRST = "Run apply, then finish again; rollback --node excludes a machine.";
+export const APPLY_FIRST = "Run apply, then finish again. rollback --node excludes a machine.";
 
 /** Finish refuses an unfinished rollback, whose machines have Nova's old flavors again. */
 const BACK_FIRST =
@@ -168,7 +168,7 @@ const BACK_FIRST =
 
 /** A stage whose file changed or is missing. The reason is shown before it is replaced. */
 function doneAgain(step: NextStep, file: object, plan: RunFiles["plan"]): NextStep {
-  const why = "missing" in file ? String(file.missing) : "it was made from another snapshot";
+  const why = "missing" in file ? String(file.missing) : "it was made from a different snapshot";
   return why.startsWith("N2I-E110 ") && "missing" in plan ? step : { ...step, again: why };
 }
 
@@ -185,7 +185,7 @@ function beforeLoading(counts: PlanCounts, files: RunFiles): NextStep {
   // This is no decision: the readings must use the settings of the conductors.
   if (requiresPower(counts))
     return files.asked === false
-      ? { ...POWER, again: "conductors will use other settings than the last power check" }
+      ? { ...POWER, again: "conductors will use settings other than those of the last power check" }
       : { ...PLAN, again: "power was checked again after the plan was made" };
   return { ...changeFirst(files), note: `${nothingText(counts)}: ${FIX}` };
 }
@@ -195,7 +195,7 @@ export function showSkipped(run: string): string {
   return `nova2ironic show ${shellArgument(`${run}/plan`)} --skipped`;
 }
 
-/** The next step after a successful verify: take-over, nova-compute, finish. */
+/** The next step after a successful verify: takeover, nova-compute, finish. */
 function afterVerify(step: NextStep, { verified, rest }: RunFiles): NextStep {
   if (step.command !== "verify" || verified === undefined) return step;
   if (verified.final) return FINISH;
@@ -245,7 +245,7 @@ function waitsInNova(files: RunFiles, entries: Entries, away: TakenBack | null):
   return skipsNova(plan, entries, away);
 }
 
-/** The next step of a staged load: hand-over after its rows were compared, then take-over. */
+/** The next step of a staged load: hand-over after its rows were compared, then takeover. */
 function afterLoad(next: NextStep, { compared = false, ...files }: RunFiles): NextStep {
   const handover = available(files.handover);
   if (next.command !== "verify" || handover === null) return next;

@@ -143,7 +143,7 @@ async function continueRun(
 function checkedFirst({ sink }: RunProgress, files: RunFiles | null): readonly RunStage[] {
   if (files?.rest !== true) return ["check", "apply"];
   sink.say(
-    "Over REST there is no check, because it reads Ironic's database. apply makes its own checks.",
+    "Over REST, check is skipped because it reads Ironic's database. apply has its own checks.",
   );
   return ["apply"];
 }

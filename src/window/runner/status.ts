@@ -42,7 +42,7 @@ export function statusOf(files: RunFiles): RunState {
       ),
       plan: textOf(plan, ({ counts: { nodes, ports, verdicts }, release, sha256, madeFrom }) => {
         const blocked = counted(verdicts.blocked + verdicts.conflict, "machine");
-        const other = madeFrom === taken?.sha256 ? "" : "; made from another snapshot";
+        const other = madeFrom === taken?.sha256 ? "" : ", made from a different snapshot";
         return `${counted(nodes, "node")} and ${counted(ports, "port")} to add to ${release}, ${blocked} blocked, sha256 ${sha256.slice(0, 12)}${other}`;
       }),
       ...(rehearsal !== undefined && { rehearse: rehearsedText(rehearsal, planned) }),

@@ -54,7 +54,7 @@ export async function until(
       [reported, at] = [kind, now];
     }
     if (most !== undefined && now - began > most * 1000)
-      throw new MigrationError("N2I-E328", `not seen within ${most} s: ${missing}`);
+      throw new MigrationError("N2I-E328", `not observed within ${most} s: ${missing}`);
     await sleep(every * 1000);
   }
 }
@@ -76,7 +76,7 @@ export async function computesStopped(
       const hosts = now.filter((beat) => runningComputes([beat], [beat]).length > 0);
       if (hosts.length === 0) return null;
       const names = hosts.map(({ host }) => host);
-      return `stop nova-compute on ${listed(names, NAMED)}; each counts as stopped a minute after its last report.`;
+      return `stop nova-compute on ${listed(names, NAMED)}. Each counts as stopped one minute after its last report.`;
     }, patience);
   });
 }
@@ -108,7 +108,7 @@ export function takenOver(asked: TakeoverRequest, patience: Waiting): Promise<vo
       // Log lines never disappear, so the operator confirms them.
       const logged = `conductors' logs have ${counted(faults, "error")}`;
       await patience.sink.confirm(
-        `Every machine is taken over, and ${logged} (${lister(asked.run, "takeover")}). Go on?`,
+        `Every machine is taken over, and ${logged} (${lister(asked.run, "takeover")}). Continue?`,
       );
       await accept(logged);
       return null;
@@ -129,7 +129,7 @@ export function computeStarted(asked: VerifyRequest, patience: Waiting): Promise
     if (faults === 0) return null;
     const logged = `nova-compute logs have ${counted(faults, "fault")}`;
     await patience.sink.confirm(
-      `Nova has every machine, and ${logged} (${lister(asked.run, "final")}). Go on?`,
+      `Nova has every machine, and ${logged} (${lister(asked.run, "final")}). Continue?`,
     );
     await verified.accept(logged);
     return null;
@@ -140,7 +140,7 @@ export function computeStarted(asked: VerifyRequest, patience: Waiting): Promise
 type DifferenceCounts = Record<"powerUnknown" | "ironic" | "nova", number>;
 
 function count({ resource, state, differs }: RowVerdict, seen: DifferenceCounts): void {
-  // A conductor reads the power of a machine some time after the take-over.
+  // A conductor reads the power of a machine some time after the takeover.
   const isPower = differs.length === 1 && differs[0]?.field === "power_state";
   if (state === "validated" || state === "used") return;
   if (resource !== "node" && resource !== "port") seen.nova += 1;
@@ -159,7 +159,7 @@ function missingText(run: string, { powerUnknown, ironic, nova }: DifferenceCoun
     texts.push(`Ironic has not read the power of ${counted(powerUnknown, "machine")} yet`);
   // finish removes the protection of machines, which they need until Nova has them.
   if (powerUnknown > 0 && texts.length === 1)
-    texts.push(`if their BMCs stay silent, continue with ${nextCommand("finish", { run })}`);
+    texts.push(`if their BMCs do not respond, continue with ${nextCommand("finish", { run })}`);
   return texts.join("; ");
 }
 

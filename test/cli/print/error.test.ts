@@ -87,7 +87,7 @@ test("with --json the error is an event, and the last line is the exit", () => {
     severity: "error",
     code: "N2I-E300",
     message: "node 7f0c changed",
-    fix: "Repeat plan, review the difference, then apply.",
+    fix: "Run plan again, review the differences, then run apply.",
   });
   assert.ok(!text().includes(SECRET));
   assert.equal(

@@ -57,7 +57,7 @@ test("a refusal is explained with its reason, its exit status and the fix last",
 
 Why:  The target changed after the plan was made.
 Exit: 4 (refused)
-Fix:  Repeat plan, review the difference, then apply.
+Fix:  Run plan again, review the differences, then run apply.
 `,
   );
 });
@@ -68,7 +68,7 @@ test("a finding is explained with its severity, its machines, and the piece of s
     `N2I-D100: deployment in progress
 
 Severity: blocks: the machine is not loaded
-Advice: Wait until the deployment ends. If nova-compute is down for good, accept the finding. The machine is then loaded active, in maintenance, after deploy complete, and otherwise as a failed deployment.
+Advice: Wait until the deployment ends. If nova-compute is down for good, accept the finding. After deploy complete, the machine is then loaded as active and in maintenance. Otherwise it is loaded as a failed deployment.
 Machines: nova2ironic show RUN/plan --match Finding=D100
 
 In the site document:

@@ -66,7 +66,7 @@ function labs(place: LockedIronic): { readonly [section: string]: Section } {
     conductor: {
       heartbeat_interval: 2,
       sync_power_state_interval: 5,
-      // Take-over: so many machines at a time, so often (seconds).
+      // Takeover: so many machines at a time, so often (seconds).
       periodic_max_workers: 16,
       sync_local_state_interval: 3,
     },

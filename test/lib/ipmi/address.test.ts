@@ -17,7 +17,7 @@ for (const address of [
     const question = { bm_node_ids: [1], address, user: "admin", password: () => "s3cret" };
     const reading = await askOver(mux)(question, LIMITS);
     assert.equal(reading.verdict, "incomplete");
-    assert.match(reading.detail, /not the address of one machine/);
+    assert.match(reading.detail, /not the address of a single machine/);
     assert.equal(mux.sockets(), 0);
   });
 

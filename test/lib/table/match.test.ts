@@ -32,7 +32,7 @@ test("an unknown column is refused with the nearest one", () => {
   for (const [word, fix] of [
     ["Findngs=D600", /^Did you mean Findings\? Choose from these columns: BM ID, /],
     ["colour=red", /^Choose from these columns: BM ID, UUID, /],
-    ["Findings", /^Name one of these columns: /],
+    ["Findings", /^Specify one of these columns: /],
   ] as const)
     assert.throws(() => matching(COLUMNS, [word]), { name: "MigrationError", fix });
 });

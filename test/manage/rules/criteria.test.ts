@@ -91,7 +91,7 @@ test("Nova takes a name that Ironic does not, and neither a control character", 
   ]) {
     const [fault = "", ...more] = requestFaults(beyond, "nova");
     const why =
-      /^(name|description|metadata "rack"): Nova accepts no emoji or other characters bey/;
+      /^(name|description|metadata "rack"): Nova does not accept emoji or other characters bey/;
     assert.match(fault, why);
     assert.deepEqual(more, []);
   }

@@ -37,6 +37,6 @@ test("a server that was never scheduled keeps no flavor from its resource class,
   assert.deepEqual(shared.steps, []);
   assert.deepEqual(
     shared.findings.map(({ code, message }) => [code, message]),
-    [["N2I-D233", "instances of it are on kvm-1"]],
+    [["N2I-D233", "instances with this flavor are on kvm-1"]],
   );
 });

@@ -78,7 +78,7 @@ test("mapping documents that do not fit each other are told, all at once", () =>
     /^mappings\/states.json: \/rows the last row must match every machine/,
     /^\/rows\/0\/finding N2I-D997 does not exist/,
     /^mappings\/heads.json: \/steps none ends with mitaka's f6fdb920c182/,
-    /^mappings\/hardware.json: \/ icehouse is no release of mappings\/targets/,
+    /^mappings\/hardware.json: \/ icehouse is not a release in mappings\/targets/,
     ...after("ocata").map(
       (release) => new RegExp(`^mappings/targets/${release}.json: /drivers tilera-2 is no row of`),
     ),
@@ -120,7 +120,7 @@ for (const release of RELEASES) {
       faultsOf(() => mappingFor(without, target, columns, given)),
       [
         ...needed.map(() => /^mappings\/rules.json: \/node no rule sets uuid/),
-        new RegExp(`^site.yaml: /rules/node/0/to rack is no column of ${release}`),
+        new RegExp(`^site.yaml: /rules/node/0/to rack is not a column of ${release}`),
         new RegExp(`^/rules/node/1/to \\$rack is no key of ${release}`),
         new RegExp(`^/rules/port/0/to \\$colour is no key of ${release}`),
       ],
@@ -171,9 +171,9 @@ test("a target document that rests on none, on itself or on a broken one is told
   broken(given.targets[23]?.document, "/release", "juno");
   assertBroken(given, [
     /^mappings\/targets\/2025.1.json: \/extends 2025.1 is a cycle/,
-    /^mappings\/targets\/2025.2.json: \/extends havana is no release of mappings\/targets/,
+    /^mappings\/targets\/2025.2.json: \/extends havana is not a release in mappings\/targets/,
     /^mappings\/targets\/2026.1.json: \/release juno has another document/,
-    /^mappings\/targets\/2026.1.json: \/extends havana is no release/,
+    /^mappings\/targets\/2026.1.json: \/extends havana is not a release/,
   ]);
 });
 

@@ -24,7 +24,7 @@ test("nova's rows come back when Ironic's are gone, though no Ironic answers any
   const half = await ends(2, run([...back, ...writer]));
   assert.match(
     half.out,
-    /^Rows of nova that this run changed stay\. To roll them back, add --nova-db\./m,
+    /^Nova rows of this run are not restored\. To roll them back, add --nova-db\./m,
   );
   sameRows((await made.now()).nova, nova);
   const still = await runs(0, ["status", ...made.at]);
@@ -63,7 +63,7 @@ test("a rollback's preview says of each row of nova what the same command then d
 
   const without = await runs(0, words);
   assert.equal(actions(without.out, "restore").length, 0);
-  assert.match(without.err, /^Rows of nova would stay\. To roll them back, add --nova-db/m);
+  assert.match(without.err, /^Nova rows would not be restored\. To roll them back, add --nova-db/m);
   const withNova = await runs(0, [...words, ...source.slice(2, 4)]);
   assert.doesNotMatch(withNova.err, /would stay/);
   const count = (action: string) => withNova.out.match(new RegExp(`^"${action}"`, "gm"))?.length;
@@ -76,7 +76,7 @@ test("a rollback's preview says of each row of nova what the same command then d
   ]);
   const third = caseUuid("node", 3);
   assert.match(withNova.out, new RegExp(`"leave","node","${third}",3,"in nova instances:3 was`));
-  assert.match(withNova.out, /"instances","3",.*"was changed since in host"/);
+  assert.match(withNova.out, /"instances","3",.*"has changed since in host"/);
 
   const applied = await rowsOf(nova);
   const back = await ends(2, act(["rollback", "--all"]));
@@ -93,7 +93,7 @@ test("a rollback's preview says of each row of nova what the same command then d
   await nova.db("instances").where({ id: 100_000 }).update({ host: "kvm-0" });
   await ends(0, act(["rollback", "--all"]));
   const last = await ends(0, run(["rollback", ...at, ...writer, "--all", "--yes", "-q"]));
-  assert.doesNotMatch(last.out, /Rows of nova/);
+  assert.doesNotMatch(last.out, /Nova rows/);
 });
 
 test("a compute node that the ironic driver wrote over on its own host is no stray", async (t) => {
@@ -109,7 +109,7 @@ test("Ctrl-C while flavors change ends the apply before the load, and the same c
   const words = ["apply", ...made.at, ...made.writer, ...made.novaWriter, "--yes"];
   const started = await pausedAt("nova.begin.before:1", words);
   started.signal("SIGINT");
-  await started.said("once more stops at once");
+  await started.said("A second signal stops immediately");
   started.signal("SIGUSR2");
   const { status, out, err } = await started.ended;
   assert.equal(status, 130, err);

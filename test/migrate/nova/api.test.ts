@@ -17,7 +17,7 @@ test("a plan with flavors of nova_api is applied with --nova-api-db only, and to
   await api.db("migrate_version").update({ version: 52 });
   assertRefusal(await act(["apply"]), 4, "N2I-E300", /schema_version was 67, is 52/);
   await api.db("migrate_version").update({ version: 7 });
-  assertRefusal(await act(["apply"]), 4, "N2I-E203", /Mitaka, which reads flavors in nova/);
+  assertRefusal(await act(["apply"]), 4, "N2I-E203", /Mitaka, which reads flavors from nova/);
   await api.db("migrate_version").update({ version: 67 });
   sameRows(await rowsOf(api), before[0]);
   sameRows(await rowsOf(ironic), before[1]);
@@ -28,7 +28,7 @@ test("an extra spec of nova_api that somebody changed is refused before the load
   const before = [await rowsOf(api), await rowsOf(ironic)] as const;
   const spec = (id: number) => api.db("flavor_extra_specs").where({ id });
   await spec(3).update({ value: "somebody's" });
-  const changed = /flavor_extra_specs:3 was changed since in value/;
+  const changed = /flavor_extra_specs:3 has changed since in value/;
   assertRefusal(await act(["apply"]), 4, "N2I-E300", changed);
   sameRows(await rowsOf(ironic), before[1]);
   await spec(3).update({ value: "old-ramdisk" });
@@ -111,7 +111,7 @@ test("hosts of a Train Nova move without a row of aggregates, which are nova_api
   await checkSays(
     made,
     "Aggregates",
-    /^Warning: .* \(1\): rack5: compute-1 is in it, iron will not be\.\nFix: openstack aggregate add host/,
+    /^Warning: .* \(1\): rack5: compute-1 is a member, iron will not be\.\nFix: openstack aggregate add host/,
     made.apiReader,
   );
 });

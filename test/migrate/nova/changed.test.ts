@@ -34,7 +34,7 @@ for (const engine of engines("sqlite", "mysql")) {
     ] as const) {
       const [row] = await nova.db(table).where({ id });
       await nova.db(table).where({ id }).update(change);
-      await isRefused(new RegExp(`N2I-E300.*${table}:${id} was changed since in`, "s"));
+      await isRefused(new RegExp(`N2I-E300.*${table}:${id} has changed since in`, "s"));
       const [column = ""] = Object.keys(change);
       await nova
         .db(table)
@@ -69,8 +69,8 @@ for (const engine of engines("sqlite", "mysql")) {
     await nova.db("instances").where({ id: 2 }).update({ host: "somewhere" });
     await nova.db("instance_type_extra_specs").where({ id: 3 }).update({ value: "theirs" });
     const back = await ends(2, act(["rollback", "--all"]));
-    assert.match(back.out, /instances:2 .*was changed since in host/);
-    assert.match(back.out, /instance_type_extra_specs:3 .*was changed since in value/);
+    assert.match(back.out, /instances:2 .*has changed since in host/);
+    assert.match(back.out, /instance_type_extra_specs:3 .*has changed since in value/);
     assert.deepEqual(
       [...differences(made.before.nova, await rowsOf(nova)).entries()],
       [
@@ -239,6 +239,6 @@ for (const engine of engines("sqlite", "mysql"))
     const found = await runs(2, ["verify", ...at, ...reader, ...beside, "-q"]);
     assert.match(
       found.out,
-      /a0+-.*3 .*instance b0+-.*77: names this node, which has another instance/,
+      /a0+-.*3 .*instance b0+-.*77: refers to this node, which has a different instance/,
     );
   });

@@ -81,9 +81,9 @@ test("Glance is asked for images by their ids, and what it does not tell is a ro
   assert.match(await images(), /^Failure: Deploy images.* \(2\): .*is queued/);
   assert.match(
     (await checkRows(made, ["--glance"], bare))("Images"),
-    /^Warning: Glance could not be asked: N2I-E106/,
+    /^Warning: Glance could not be read: N2I-E106/,
   );
-  await checkSays(made, "Images", /^Success: .*Glance was not asked/);
+  await checkSays(made, "Images", /^Success: .*was not checked \(--glance\)/);
 });
 
 test("databases of later Novas are asked for mappings, allocations and providers", async (t) => {
@@ -111,7 +111,7 @@ test("databases of later Novas are asked for mappings, allocations and providers
   const both = [...words, "--placement-db", placement.url];
   await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
   const open = await checkRows(made);
-  assert.match(open("Instance mappings"), /^Warning: Not looked at.*--nova-api-db/s);
+  assert.match(open("Instance mappings"), /^Warning: Not checked\..*--nova-api-db/s);
   assert.match(open("Boot from the network"), /^Failure: .* \(2\): .*N2I-D403/s);
   const asked = await checkRows(made, both);
   // SQLite compares exactly, and Nova writes lower case.
@@ -135,7 +135,7 @@ test("databases of later Novas are asked for mappings, allocations and providers
   await checkSays(
     made,
     "Instance mappings",
-    new RegExp(`^Failure: .*name no cell.* \\(1\\): ${INSTANCE}\\.\nFix: UPDATE`),
+    new RegExp(`^Failure: .*have no cell.* \\(1\\): ${INSTANCE}\\.\nFix: UPDATE`),
     both,
   );
   await providers().insert({ id: 1, uuid: "p-1", name: NODE });
@@ -148,7 +148,7 @@ test("databases of later Novas are asked for mappings, allocations and providers
   );
   const swapped = await checkRows(made, ["--nova-api-db", placement.url]);
   assert.match(swapped("Databases and schema heads"), /^Failure: N2I-E202 --nova-api-db/);
-  assert.match(swapped("Instance mappings"), /^Warning: Not looked at/);
+  assert.match(swapped("Instance mappings"), /^Warning: Not checked/);
 });
 
 test("flavors of nova_api are looked at there, by the plan that changes them", async (t) => {
@@ -157,7 +157,7 @@ test("flavors of nova_api are looked at there, by the plan that changes them", a
   const made = await laterCloud("sqlite", t, IMAGES, given);
   const blind = await checkRows(made);
   assert.match(blind("Flavors"), /^Warning: .*in nova_api, which was not read.*--nova-api-db/s);
-  assert.match(blind("Privileges"), /^Warning: Not looked at .*give --nova-api-db$/s);
+  assert.match(blind("Privileges"), /^Warning: .*not checked\..*specify --nova-api-db$/s);
   // The plan has the word for another pairing.
   assert.match(blind("Pairing of releases"), /^Warning: nova 402/);
   const rows = await checkRows(made, made.apiWriter);
@@ -225,7 +225,7 @@ test("machines that are skipped, and findings that are accepted, are listed and 
     .db("nodes")
     .where({ id: kept?.id })
     .update({ instance_uuid: caseUuid("instance", 1) });
-  await checkSays(made, "Instances planned and loaded", /^Failure: .*nova has no more/);
+  await checkSays(made, "Instances planned and loaded", /^Failure: .*nova no longer has it/);
   await made.nova.db("instances").where({ id: 3 }).update({ task_state: "rebuilding" });
   await checkSays(made, "Deployments in flight", /^Failure: .* \(1\): .*03 rebuilding\.\n/);
 });
@@ -258,7 +258,7 @@ test("databases are compared with those of the plan, also of another run's folde
   const foreign = await checkRows({ ...other, at: made.at });
   assert.match(
     foreign("Databases and schema heads"),
-    /^Warning: Databases.* \(3\): --nova-bm-db, address was .*; or is --run another's\?$/s,
+    /^Warning: Databases.* \(3\): --nova-bm-db, address was .*\. Also check --run$/s,
   );
 });
 
@@ -283,7 +283,7 @@ test("before there is a run, what needs none is looked at, and none is made", as
   const other = await checkRows({ ...made, at: ["--run", wrong] });
   assert.match(
     other("Images"),
-    /^Warning: Not held .*\/wrong holds no run\.\nFix: .*is --run mistyped\?\nEach is named/,
+    /^Warning: Not compared .*\/wrong is not a run\.\nFix: .*\. Check --run\nEach image is specified/,
   );
   writeFileSync(join(wrong, "snapshot.jsonl"), "of a run");
   const sides = [...made.source.slice(0, 4), ...made.reader];

@@ -77,7 +77,7 @@ for (const engine of engines()) {
     const at = await place(engine, t);
     const found = await rowsOf(at.words);
     assert.deepEqual(found.bad.toSorted(), ["nova-compute stopped", ...NO_PLAN].toSorted());
-    assert.match(found.of("Images"), /^Not held against a plan: .*\/run holds no run\./);
+    assert.match(found.of("Images"), /^Not compared with a plan: .*\/run is not a run\./);
     assert.equal(found.status, 1);
     assert.match(found.err, /"name":"Warning"/);
   });

@@ -78,13 +78,13 @@ test("verify with nova counts what it compared, and fails on a cloud that lost e
   assert.match(used.err, /0 mismatched, .* 1 changed by use since the hand-over/);
   assert.match((await runs(0, [...words, "--all-rows"])).out, /node .*000002 .* used /);
   // Nova frees it: for a moment both are there, and the row says what to do.
-  const again = /instance .*: names this node, .* wait a minute, then run verify again/;
+  const again = /instance .*: refers to this node, .* wait a minute, then run verify again/;
   const [left] = await nova.db("instances").where({ uuid: old });
   await nova.db("instances").where({ uuid: old }).update({ deleted: 0, task_state: "deleting" });
   assert.match((await runs(2, words)).out, again);
   await nova.db("instances").where({ uuid: old }).update({ task_state: null });
   const stays = (await runs(2, words)).out;
-  assert.match(stays, /names this node/);
+  assert.match(stays, /refers to this node/);
   assert.doesNotMatch(stays, /wait a minute/);
   await nova.db("instances").where({ uuid: old }).update(left);
   await node().update({ provision_state: "available", instance_uuid: old });
@@ -131,7 +131,10 @@ async function computeLogs(log: string, words: readonly string[]): Promise<void>
   const asked = [...words, "--compute-log", log];
   writeFileSync(log, `${AT} ERROR nova.a [-] of yesterday\n${started}\n`);
   const well = await runs(0, asked);
-  assert.match(well.err, /^nova-compute: started with the ironic driver and no fault since, by 1/m);
+  assert.match(
+    well.err,
+    /^nova-compute: started with the ironic driver and without errors since, according to 1/m,
+  );
   const bad = "Error contacting Ironic server for 'node.list'. password=hunter2";
   appendFileSync(log, `${AT} WARNING nova.b [-] ${bad}\n`);
   const told = await runs(2, asked);
@@ -140,5 +143,5 @@ async function computeLogs(log: string, words: readonly string[]): Promise<void>
   // Seen; the start before it counts all the same.
   await runs(0, [...asked.slice(0, -1), `${log}:4`]);
   writeFileSync(log, `${AT} INFO nova.a [-] fine\n`);
-  assert.match((await runs(2, asked)).out, /no start of nova-compute/);
+  assert.match((await runs(2, asked)).out, /no nova-compute start/);
 }

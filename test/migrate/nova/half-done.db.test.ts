@@ -38,8 +38,14 @@ async function isCut(made: PlannedCloud): Promise<void> {
   const { next, one, preview, finish, verify } = await said(made);
   assert.match(next, /^Next: nova2ironic apply .*--yes {2}# resumes where it stopped$/);
   assert.match(one, /^nova2ironic apply .*--yes/);
-  assert.match(preview, /^Finish would not end this run: its load was stopped before its end\.$/m);
-  assert.match(finish, /^3 [\s\S]*^This run is not done: its load was stopped before its end\.$/m);
+  assert.match(
+    preview,
+    /^Finish would not end this run: its load was stopped before it was complete\.$/m,
+  );
+  assert.match(
+    finish,
+    /^3 [\s\S]*^This run is not done: its load was stopped before it was complete\.$/m,
+  );
   assert.match(finish, /^Next: nova2ironic apply .*--yes/m);
   assert.equal(verify, 2);
 }
@@ -144,7 +150,7 @@ test("of two machines of which one had to stay, one was taken back, and the othe
   assert.doesNotMatch(status, /[1-9]\d* rows? (is|are) not restored/);
   assert.match(next, /^Next: nova2ironic plan .*# 1 of 4 machines was rolled back: /);
   assert.match(finish, /^0 [\s\S]*^This run is done\.$/m);
-  assert.match(await nextOf(made), /^Next: nothing; this run is done$/);
+  assert.match(await nextOf(made), /^Next: nothing, this run is done$/);
   await extra();
   await runs(0, ["finish", ...made.at, ...made.writer, "--undo", "--yes", "-q"]);
   await ends(0, made.act(["rollback", "--node", "1"]));
@@ -201,7 +207,7 @@ test("a machine that every rollback has to leave is kept by a new apply, and the
   const refused = await run(["finish", ...made.at, ...made.writer, "--yes", "-q"]);
   assert.match(
     refused.out,
-    /^Settle the rows that .* would leave, .*\. Or load .* again with apply\.$/m,
+    /^Resolve the rows that .* would leave, .*\. Or load .* again with apply\.$/m,
   );
   await ends(2, made.act(["apply"]));
   assert.equal((await made.ironic.db("nodes")).length, 4);

@@ -72,7 +72,7 @@ async function lives(cloud: TwoComputes): Promise<void> {
   const before = await dumped(cloud);
   const words = ["--from", a.host, "--to", b.host];
   const { host } = tool(cloud, "lives");
-  const said = /Plan: 0 of (\d+) machines .* 0 there already; \1 blocked/;
+  const said = /Plan: 0 of (\d+) machines .* 0 already there; \1 blocked/;
   ended(await host("plan", ...words), 0, said);
   ended(await host("move", "--yes"), 4, "Source service is not yet forced down!");
   const { host: other } = tool(cloud, "lives-on");

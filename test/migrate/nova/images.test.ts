@@ -36,7 +36,7 @@ test("deploy images are looked up in Glance by their names, and what is not exac
     { ...RAMDISK, disk_format: "raw" },
   ];
   await refuses([
-    [[], /deploy kernel "deploy kernel, of 2015": \S+ has no image of this name/],
+    [[], /deploy kernel "deploy kernel, of 2015": \S+ has no image with this name/],
     [
       [{ ...KERNEL, status: "queued", disk_format: null }],
       /not active: id-of-the-kernel is queued/,
@@ -84,7 +84,7 @@ test("deploy images given by their ids are looked up where a login is given, and
   const kernel = { ...KERNEL, disk_format: "raw" };
   const ramdisk = { ...RAMDISK, disk_format: "ari" };
   await refuses([
-    [[ramdisk], /deploy kernel "id-of-the-kernel": \S+ has no image of this id that this login/],
+    [[ramdisk], /deploy kernel "id-of-the-kernel": \S+ has no image with this id that is visible/],
     [[{ ...kernel, status: "deactivated" }, ramdisk], /id-of-the-kernel is deactivated/],
     [[kernel, { ...ramdisk, disk_format: "aki" }], /disk_format aki, expected is ari or raw/],
   ]);

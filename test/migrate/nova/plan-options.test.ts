@@ -76,7 +76,7 @@ test("a plan is shown by its folder, its manifest or each of its files", async (
   assert.deepEqual(await shown(`${run}/plan`, "--nova"), rows.flat());
 
   await refused(["show", `${run}/snapshot.jsonl`, "--nova"], 64, "N2I-E100", [
-    /needs a plan folder/,
+    /requires a plan folder/,
   ]);
   for (const file of ["snapshot.jsonl", "plan/nova-hosts.jsonl"])
     await refused(["show", `${run}/${file}`, "--diff", "1"], 64, "N2I-E100", [/--diff needs/]);
@@ -109,7 +109,7 @@ for (const { release, given, words, planned, other, none } of [
       return run(["config", ...at, "--nova-conf", `${planned}=${file}`, "--check"]);
     };
     const right = await ends(0, look(`host = ${planned}`));
-    assert.match(right.err, /^All settings are as needed\.$/m);
+    assert.match(right.err, /^All settings are correct\.$/m);
     const wrong = await ends(2, look(`host = ${other}`));
     assert.match(
       wrong.err,

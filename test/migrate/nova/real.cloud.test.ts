@@ -102,7 +102,7 @@ async function found(t: TestContext, env: Cloud["env"], images: readonly string[
 async function refused(t: TestContext, real: Cloud): Promise<void> {
   const cases: readonly (readonly [name: string, env: Cloud["env"], says: RegExp, code: number])[] =
     [
-      ["name:no such", real.env, /has no image of this name/, 4],
+      ["name:no such", real.env, /has no image with this name/, 4],
       ["name:a disk", real.env, /has disk_format qcow2, expected is aki or raw/, 4],
       ["name:x", { ...real.env, OS_PASSWORD: "another" }, /refuses the login/, 12],
     ];

@@ -56,7 +56,7 @@ test("a flavor that other hosts use too is listed with them; its images change, 
   const said = await extractAndPlan(made, ...made.source.slice(2, 4), ...IMAGES);
   assert.match(
     said.out,
-    /N2I-D233 warning instance_types.id=1 baremetal: instances of it are on kvm-0, kvm-1, kvm-2, kvm-3, kvm-4\n/,
+    /N2I-D233 warning instance_types.id=1 baremetal: instances with this flavor are on kvm-0, kvm-1, kvm-2, kvm-3, kvm-4\n/,
   );
   const shown = await runs(0, ["show", `${made.run}/plan`, "--nova", "-f", "csv"]);
   assert.match(shown.out, /"flavors","instance_type_extra_specs:2","update".*old-kernel/);

@@ -39,7 +39,7 @@ test("a plan that is wanted otherwise is made again, and is not once it was appl
   const anew = await walk(made, "--until", "plan", ...IMAGES);
   assert.match(
     anew.err,
-    /^plan is done again: it was made with another --deploy-kernel, --deploy-ramdisk\.$/m,
+    /^plan is done again: it was made with a different --deploy-kernel, --deploy-ramdisk\.$/m,
   );
   assert.match(decisionsIn(made.run), /new-kernel/);
   await ends(0, made.act(["apply"]));
@@ -53,7 +53,7 @@ test("a plan that is wanted otherwise is made again, and is not once it was appl
   assert.doesNotMatch(decisionsIn(made.run), /beside|max/);
 });
 
-test("a site document that was changed since is in what is loaded, and one that was not changes nothing", async (t) => {
+test("a site document that has changed since is in what is loaded, and one that was not changes nothing", async (t) => {
   const made = await planned(t);
   const counts = async (): Promise<string> => {
     const { out } = await runs(0, ["show", `${made.run}/plan`, "-f", "value", "-c", "Verdict"]);
@@ -67,7 +67,7 @@ test("a site document that was changed since is in what is loaded, and one that 
   const machines = [...site.machines, { match: { id: "4" }, skip: "returned to the vendor" }];
   writeFileSync(file, JSON.stringify({ ...site, machines }));
   const anew = await walk(made, "--until", "plan");
-  assert.match(anew.err, /^plan is done again: it was made with another site document\.$/m);
+  assert.match(anew.err, /^plan is done again: it was made with a different site document\.$/m);
   assert.equal(await counts(), "create create create skipped");
   assert.doesNotMatch((await walk(made, "--until", "plan")).err, /done again/);
   // One that is another after each plan is no end.
@@ -78,7 +78,7 @@ test("a site document that was changed since is in what is loaded, and one that 
   const round = await walk(made, "--until", "plan");
   assert.match(
     round.err,
-    /N2I-E328 plan: it was made with another site .*it was already repeated once/,
+    /N2I-E328 plan: it was made with a different site .*it was already repeated once/,
   );
 });
 
@@ -86,7 +86,7 @@ test("a stage that is done again says why, and what is loaded is not read anew w
   const made = await planned(t);
   const elsewhere = join(made.folder, "elsewhere");
   const wrong = await walk({ ...made, at: ["--run", elsewhere] });
-  assert.match(wrong.err, /^There is no run in .*elsewhere yet: it begins with extract\.$/m);
+  assert.match(wrong.err, /^.*elsewhere has no run yet\. It begins with extract\.$/m);
   assert.equal(wrong.status, 64, wrong.err);
   const snapshot = join(made.run, "snapshot.jsonl");
   appendFileSync(snapshot, "{}\n");
@@ -95,7 +95,7 @@ test("a stage that is done again says why, and what is loaded is not read anew w
   assert.match(out, why);
   const again = await walk(made, "--until", "plan");
   assert.match(again.err, new RegExp(`^extract is done again: ${why.source}`, "m"));
-  assert.match(again.err, /^plan is done again: it was made from another snapshot\.$/m);
+  assert.match(again.err, /^plan is done again: it was made from a different snapshot\.$/m);
   await ends(0, made.act(["apply"]));
   // A tenant's rebuild changes neither file; another snapshot of what is loaded is nobody's but a person's.
   await made.nova.db("instances").update({ updated_at: "2099-01-01 00:00:00" });
@@ -122,7 +122,7 @@ test("a plan whose flavors are changed is not made again, and is once they are t
   const words = ["run", ...made.at, "--yes", "--wait", "0", "--watch", "0"];
   const started = await pausedAt("nova.commit.after:1", words);
   started.signal("SIGINT");
-  await started.said("once more stops at once");
+  await started.said("A second signal stops immediately");
   started.signal("SIGUSR2");
   const stopped = await ends(130, started.ended);
   assert.equal((await made.ironic.db("nodes")).length, 0);
@@ -151,9 +151,9 @@ test("what is named nowhere any more is left out of a plan by --without alone", 
   const made = await planned(t, ["--compute-host", "ironic-compute"]);
   assert.doesNotMatch((await walk(made, "--until", "plan")).err, /done again/);
   const anew = await walk(made, "--until", "plan", "--without", "compute-host");
-  assert.match(anew.err, /^plan is done again: it was made with another --compute-host\.$/m);
+  assert.match(anew.err, /^plan is done again: it was made with a different --compute-host\.$/m);
   const bare = await walk(made, "--until", "plan", "--without", "site");
-  assert.match(bare.err, /^plan is done again: it was made with another site document\.$/m);
+  assert.match(bare.err, /^plan is done again: it was made with a different site document\.$/m);
 });
 
 test("of a plan that is wanted otherwise nothing is said, and nothing read, before its stage", async (t) => {

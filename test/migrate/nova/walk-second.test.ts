@@ -26,7 +26,7 @@ test("machines that a night left behind are carried by a second one", async (t) 
   assert.match(first.err, left);
   assert.match(first.err, again);
   const { err } = await runs(0, ["status", ...made.at]);
-  assert.match(err, /^Next: nothing; this run is done\n1 machine is left/m);
+  assert.match(err, /^Next: nothing, this run is done\n1 machine is left/m);
   assert.match(err, again);
   assert.equal((await made.ironic.db("nodes")).length, 3);
   const told = JSON.parse((await runs(0, ["next", ...made.at, "-f", "json"])).out) as {
@@ -122,7 +122,7 @@ test("a machine taken back alone takes no service and no aggregate back, which t
   const cloud = await plannedCloud("sqlite", t);
   await ends(0, cloud.act(["apply"]));
   const one = await ends(0, cloud.act(["rollback", "--node", "1"]));
-  assert.match(one.out, /hosts: 2 rows restored, .*\. 3 that machines share stay until --all/);
+  assert.match(one.out, /hosts: 2 rows restored, .*\. 3 shared rows remain until --all/);
   const after = differences(cloud.before.nova, await rowsOf(cloud.nova));
   for (const row of ["instances:1", "compute_nodes:1"]) assert.equal(after.get(row), undefined);
   for (const row of ["services:1", "services:2", "instances:2", "compute_nodes:2"])
@@ -132,7 +132,7 @@ test("a machine taken back alone takes no service and no aggregate back, which t
 });
 
 const NOTICE =
-  /^Notice: without nova, running nova-computes are not detected\. .* plan and apply watch them\.$/m;
+  /^Notice: without Nova, running nova-compute services are not detected\. .* plan and apply watch them\.$/m;
 
 test("a load that asks no nova is refused until somebody says so, and then tells that it looks at no heartbeat", async (t) => {
   const made = await plannedFiles(t, cloud({ machines: 2, others: 1 }));
@@ -150,7 +150,7 @@ test("a load that asks no nova is refused until somebody says so, and then tells
   await runs(0, ["rollback", ...at, ...writer, "--all", "--yes", "-q"]);
   await runs(0, ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, "-q"]);
   const within = await runs(0, [...bare, ...novaWriter]);
-  assert.doesNotMatch(within.err, /without nova, running/);
+  assert.doesNotMatch(within.err, /without Nova, running/);
 });
 
 test("a deployment whose nova was never read is refused alike", async (t) => {
@@ -159,7 +159,7 @@ test("a deployment whose nova was never read is refused alike", async (t) => {
   const before = await rowsOf(ironic);
   await extractAndPlan({ ...made, source: source.toSpliced(2, 2) });
   const bare = ["apply", ...at, ...writer, "--yes"];
-  const why = [/Give --nova-db to extract, to plan/];
+  const why = [/Run extract, plan and apply with --nova-db/];
   await refused([...bare, "-q"], 4, "N2I-E311", why, { bare: true });
   sameRows(await rowsOf(ironic), before);
   assert.match((await runs(0, [...bare, "--leave-nova"])).err, NOTICE);

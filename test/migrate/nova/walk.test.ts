@@ -22,7 +22,7 @@ test("a run goes to its end over every stop, and says at each what a person does
   const looked = await walk(made, "--until", "check");
   assert.match(looked.out, /^\d+ checks: 0 failed, /m);
   assert.doesNotMatch(looked.out, /Result: Success/);
-  assert.match(looked.err, /Stopped before apply, as --until says\.\nNext: nova2ironic run /);
+  assert.match(looked.err, /Stopped before apply, as --until requests\.\nNext: nova2ironic run /);
   assert.equal((await made.ironic.db("nodes")).length, 0);
   // Without a terminal, and without --yes, it ends before the window opens.
   const walked = ["run", ...made.at, "--wait", "0", "--watch", "0"];

@@ -11,7 +11,7 @@ export async function planned(
   options: readonly string[] = [],
 ): Promise<PlannedCloud> {
   const given = cloud({ machines: 4, others: 6 });
-  // A take-over of Juno boots what the plan knows.
+  // A takeover of Juno boots what the plan knows.
   const root = { match: {}, set: { root_uuid: "c0000000-0000-4000-8000-000000000001" } };
   const left = given.site as typeof SITE; // as the cloud decides
   const site = { ...left, machines: [...left.machines, root] };

@@ -62,7 +62,7 @@ test("each finding about a virtual machine's host blocks its machine, and is acc
   const { at, written, power } = await virtual(privateFolder(t), ssh, hosts, decisions());
   const asked = await power("--list");
   assert.doesNotMatch(asked.out + asked.err, /virt-secret/);
-  assert.match(asked.out, /by password, and power uses ssh with a key only/);
+  assert.match(asked.out, /with a password, but power uses ssh only with a key/);
   const site = written.plan[1] ?? "";
   const plan = ["plan", ...at, ...written.ironic, ...written.plan, "-q"];
   for (const accepted of [[], ...HOSTS.map(([code]) => [code])]) {

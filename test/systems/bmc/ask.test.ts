@@ -50,7 +50,7 @@ test("of a BMC that is too old we say that nova-baremetal did not use it so", as
   const { question } = await udpBmc(t, { version2: false });
   const { verdict, detail } = await native(t)(question, LIMITS);
   assert.equal(verdict, "no-ipmi2");
-  assert.equal(detail, "supports IPMI 1.5 only, which nova-baremetal did not use");
+  assert.equal(detail, "supports only IPMI 1.5, which nova-baremetal did not use");
 });
 
 test("where a BMC does not say it in so many words, pm_user is named", async (t) => {

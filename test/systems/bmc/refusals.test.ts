@@ -13,7 +13,7 @@ test("the key is used without asking anybody anything", async (t) => {
   host.set("key", "another");
   const [refused] = await host.ask([machine(1)]);
   assert.ok(refused !== undefined);
-  assert.deepEqual(told(refused), ["wrong-password", null, `${HOST} refuses the key of stack`]);
+  assert.deepEqual(told(refused), ["wrong-password", null, `${HOST} rejects the key of stack`]);
   chmodSync(host.key, 0o644);
   const [open] = await host.ask([machine(1)]);
   assert.deepEqual(open && told(open), [
@@ -47,7 +47,7 @@ const SAYS: readonly (readonly [string, PowerVerdict, RegExp])[] = [
   [
     "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\nHost key verification failed.",
     "protocol-error",
-    /another host key.*ssh-keygen -R "vmhost\.example"/,
+    /host key that differs.*ssh-keygen -R "vmhost\.example"/,
   ],
   [
     "Unable to negotiate with 10.0.0.9 port 22: no matching host key type found. Their offer: ssh-rsa",

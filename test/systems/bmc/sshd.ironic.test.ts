@@ -141,7 +141,7 @@ test("the real sshd and virsh tell on, off and paused to one who has the key", a
     ["ok", "on", "the virtual machine web 0 & co is running"],
     ["ok", "off", "the virtual machine web 1 & co is shut off"],
     ["ok", "on", "the virtual machine web 2 & co is paused"],
-    ["protocol-error", null, "no virtual machine there has a MAC of this machine"],
+    ["protocol-error", null, "no virtual machine on the host has a MAC of this machine"],
   ]);
   assert.equal(host.log().match(/Accepted \S+ for/g)?.length, 1);
 });
@@ -155,7 +155,10 @@ test("the real ssh says of a host key that it is unknown, or another", async (t)
   host.know("another");
   const [other] = await ask(host);
   assert.equal(other?.verdict, "protocol-error");
-  assert.match(other.detail, /has another host key .* ssh-keygen -R "\[127\.0\.0\.1\]:\d+"$/);
+  assert.match(
+    other.detail,
+    /has a host key that differs .* ssh-keygen -R "\[127\.0\.0\.1\]:\d+"$/,
+  );
   assert.doesNotMatch(host.log(), /Accepted|Failed/);
 });
 

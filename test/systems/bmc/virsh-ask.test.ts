@@ -50,12 +50,12 @@ test("a machine no domain has, and one that two have, are told apart and never o
     machine(5, [macOf(1), macOf(2)]),
     machine(6, ["", "52:54:00"]),
   ]);
-  const two = "2 virtual machines there have its MACs: ";
+  const two = "2 virtual machines on the host have its MACs: ";
   assert.deepEqual(readings.map(told), [
-    ["protocol-error", null, "no virtual machine there has a MAC of this machine"],
+    ["protocol-error", null, "no virtual machine on the host has a MAC of this machine"],
     ["protocol-error", null, `${two}baremetal_2 and baremetal_3`],
     ["protocol-error", null, `${two}baremetal_1 and baremetal_2`],
-    ["incomplete", null, "the machine has no interface with a MAC to find it by"],
+    ["incomplete", null, "the machine has no interface with a MAC that identifies it"],
   ]);
 });
 
@@ -139,7 +139,7 @@ test("a host without virsh, and one whose virsh may not list, say so", async (t)
   const host = otherHost(t);
   host.set("refuses", "");
   const [refused] = await host.ask([machine(1)]);
-  assert.equal(refused?.detail, `virsh on ${HOST} lists no machines for stack`);
+  assert.equal(refused?.detail, `virsh on ${HOST} does not list any machines for stack`);
   unlinkSync(join(host.folder, "bin/virsh"));
   const [missing] = await host.ask([machine(1)]);
   // This very machine may have the real one, which has no server to ask.

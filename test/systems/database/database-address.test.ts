@@ -15,7 +15,7 @@ test("an address without a password may stand on the command line", async () => 
 });
 
 test("an address with a password may not, in whatever form", async () => {
-  const refused = refusal("N2I-E101", /^--nova-db: the address holds a password$/);
+  const refused = refusal("N2I-E101", /^--nova-db: the address contains a password$/);
   for (const spec of [
     SECRET,
     "postgresql://nova@db/nova?password=pa55",
@@ -80,19 +80,19 @@ test("faults name the option and the place, and never the address", async (t) =>
     [`file:${latin}`, "N2I-E102", /latin: the address is not UTF-8/],
     [`file:${folder}/none`, "N2I-E110", /cannot read .*none: no such file/],
     [`file:${folder}`, "N2I-E110", /not a regular file/],
-    [`file:${SECRET}`, "N2I-E102", /file: needs the path of a file/],
-    ["file://nova:pa55@db/nova", "N2I-E102", /file: needs the path of a file/],
-    ["file:", "N2I-E102", /file: needs the path of a file/],
-    [`env:${SECRET}`, "N2I-E102", /env: needs the name of a variable/],
+    [`file:${SECRET}`, "N2I-E102", /file: requires the path of a file/],
+    ["file://nova:pa55@db/nova", "N2I-E102", /file: requires the path of a file/],
+    ["file:", "N2I-E102", /file: requires the path of a file/],
+    [`env:${SECRET}`, "N2I-E102", /env: requires the name of a variable/],
     ["env:NONE", "N2I-E102", /variable NONE is not set/],
     ["env:toString", "N2I-E102", /variable toString is not set/],
     ["env:BAD", "N2I-E102", /variable BAD: the port is not/],
     [`conf:${folder}/none`, "N2I-E110", /cannot read/],
-    [`conf:${broken},`, "N2I-E102", /conf: needs the path of a file/],
+    [`conf:${broken},`, "N2I-E102", /conf: requires the path of a file/],
     [`conf:${broken}`, "N2I-E102", /broken:2: neither/],
     [`conf:${cycle}`, "N2I-E102", /cycle:2: \$connection -> \$connection/],
     [`conf:${noDb}`, "N2I-E102", /no-db:3: the address cannot be parsed, or has no/],
-    [`conf:${path}`, "N2I-E102", /path:2: nothing sets \$state_path/],
+    [`conf:${path}`, "N2I-E102", /path:2: no option sets \$state_path/],
     ["nova:pa55@db/nova", "N2I-E102", /no scheme/],
     ["", "N2I-E102", /no scheme/],
   ] as const;

@@ -45,7 +45,7 @@ for (const [text, fault] of [
   ["[DEFAULT]\ncompute_driver = libvirt.Driver\n[baremetal]\ntftp_root = /t\n", NOT_SHOWN],
   ["[baremetal]\ntftp_root = /t\nvirtual_power_ssh_host = a\n", "but virtual_power_ssh_host"],
   [`${COMPUTE}[BareMetal]\ntile_pdu_ip = a\n`, "but tile_pdu_ip"],
-  [`${COMPUTE}power_manager = x\n[baremetal]\n`, "but one outside of it at $:3"],
+  [`${COMPUTE}power_manager = x\n[baremetal]\n`, "but one is outside of it at $:3"],
   ["[baremetal]\ntftp_root = /t\n", NOT_SHOWN],
   ["[DEFAULT]\ncompute_driver = baremetal.BareMetalDriver\n[baremetal]\n", TAKEN],
 ] as const)

@@ -115,7 +115,7 @@ test("over REST finish ends the run, and no command after it calls less protecti
   assert.deepEqual(guards(ironic), CLEARED);
   const status = await runs(0, ["status", ...at]);
   assert.match(status.out, /done, ended \d{4}-/);
-  assert.match(status.err, /^Next: nothing; this run is done$/m);
+  assert.match(status.err, /^Next: nothing, this run is done$/m);
   const seen = await runs(0, ["verify", ...on]);
   assert.match(seen.err, / validated, 0 mismatched/);
   assert.doesNotMatch(seen.err, /Not cleaned/);
@@ -242,7 +242,7 @@ test("a role that may not write is refused, and leaves journal and rollback as i
   ironic.use((call) => (call.startsWith("GET") ? null : FORBIDDEN));
   const denied = await runs(12, ["apply", ...at, ...target, "--yes", "-q"]);
   assert.match(denied.err, /^ERROR N2I-E211 .* refuses POST \/v1\/nodes: 403 Access was denied/m);
-  assert.match(denied.out, /^Failed: .*Access was denied; nothing of it is in Ironic$/m);
+  assert.match(denied.out, /^Failed: .*Access was denied; Ironic has no record of it$/m);
   const { out } = await runs(0, ["rollback", ...at, ...target, "--yes", "--all", "-q"]);
   assert.match(out, /^Rollback: 0 rows removed, 0 already deleted, 0 left\.$/m);
   assert.match((await runs(0, ["status", ...at])).out, /0 rows created in 0 batches /);

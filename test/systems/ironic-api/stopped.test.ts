@@ -21,12 +21,12 @@ test("without a living conductor apply refuses to begin; stopped after failures 
   const started = start(["apply", ...at, ...target, "--yes"], { env: { NOVA2IRONIC_FAILPOINT } });
   await started.said("failpoint rest.before");
   started.signal("SIGINT");
-  await started.said("once more stops at once");
+  await started.said("A second signal stops immediately");
   started.signal("SIGUSR2");
   const { status, out, err } = await started.ended;
   assert.equal(status, 130, out + err);
   assert.match(out, /^Failed: 64, by cause/m);
-  assert.match(out, /^ +64 {2}POST of the node: 400 not today; nothing of it is in Ironic$/m);
+  assert.match(out, /^ +64 {2}POST of the node: 400 not today; Ironic has no record of it$/m);
   const stopped =
     /^Stopped on request, and 64 machines failed before that\.\nNext: nova2ironic apply /m;
   assert.match(err, stopped);

@@ -75,7 +75,11 @@ test("no write of an adoption, nor of its rollback, that is answered with 200 an
       const came = idle(ironic, call, nth);
       const { failed } = await run.apply();
       const why = failed[0]?.why ?? "";
-      assert.match(why, /accepted|200, but the answer does not name/, `${call}, ${nth}: ${why}`);
+      assert.match(
+        why,
+        /accepted|200, but the response does not contain/,
+        `${call}, ${nth}: ${why}`,
+      );
       assert.ok(came() >= 1 && came() <= 3, call);
       if (call === STATES) verbs.push(`${why}, asked ${came()} times`);
       ironic.use(() => null);

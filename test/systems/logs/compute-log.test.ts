@@ -26,7 +26,7 @@ test("a start with the ironic driver and nothing bad since is well, on every rel
 
 test("a log without a start proves nothing, and says so", async () => {
   assert.deepEqual(await faults(`${AT} INFO nova.x [-] fine`), [
-    "1 it has no start of nova-compute: pass a log that begins before one",
+    "1 it has no nova-compute start: pass a log that begins earlier",
   ]);
   assert.equal((await faults()).length, 1);
 });

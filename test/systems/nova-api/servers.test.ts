@@ -197,7 +197,7 @@ test("of servers that carry one word the node's own is found, then one without a
   // Whose it is nobody tells: it is neither taken, nor a second one asked for.
   const { nova, calls } = await novaOf(t, [other, hidden]);
   const why = await nova.create(FLAVOR, { mark: "m", isNew: false, may });
-  assert.match(String(why), /server s-3 carries .* this login does not see its node/);
+  assert.match(String(why), /server s-3 has the metadata .* its node is not visible/);
   assert.deepEqual(calls, ["GET /servers/detail"]);
 });
 

@@ -160,7 +160,7 @@ for (const engine of engines())
     await db("compute_nodes").where("id", 2).update({ deleted: 7 });
     const { done, left } = await perform(back, OURS);
     assert.deepEqual(done, ["compute_nodes:1", "compute_nodes:3"]);
-    assert.deepEqual(left, [{ id: "compute_nodes:2", why: "was changed since in deleted" }]);
+    assert.deepEqual(left, [{ id: "compute_nodes:2", why: "has changed since in deleted" }]);
     assert.deepEqual(await deleted(), [0, 7, 0]);
     assert.equal(written, 2);
   });

@@ -70,7 +70,7 @@ const UNFINISHED = [
   [
     "that it changes the protocol",
     "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
-    "the connection broke",
+    "the connection was lost",
   ],
 ] as const;
 for (const [what, says, why] of UNFINISHED) {

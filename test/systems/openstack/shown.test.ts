@@ -50,7 +50,7 @@ test("a write of Neutron or Placement that is answered with 200 and not made is 
     "a server's allocations": () => placement.move("s", "from", "to"),
   })) {
     calls.length = 0;
-    assert.match((await write()) ?? "", /accepted and changed nothing$/, what);
+    assert.match((await write()) ?? "", /accepted without effect$/, what);
     assert.equal(calls.filter(isWrite).length, 1, what);
   }
 });

@@ -251,7 +251,7 @@ test("two spellings of one setting that differ are refused, and no value is quot
     ["interface", ["internal", "public"]],
     ["auth-url", { a: "b" }],
   ] as const)
-    assert.equal(await both({ [name]: value }), `${name.replace("-", "_")} is not a single text`);
+    assert.equal(await both({ [name]: value }), `${name.replace("-", "_")} is not a single string`);
 });
 
 test("regions are taken with their own settings, the first or that of OS_REGION_NAME", async (t) => {

@@ -126,7 +126,7 @@ const REFUSED: readonly (readonly [string, RegExp, Inputs])[] = [
   ["N2I-D264", /A is in aggregates none, B in 3/, { world: { aggregates: new Map([["B", [3]]]) } }],
   ["N2I-D265", /names none, Nova has b0000000/, { tenant: { instance_uuid: null } }],
   ["N2I-D265", /no such node/, { tenant: null }],
-  ["N2I-D268", /compute_nodes names C, its instance A/, owned(compute({ owner: "C", host: "C" }))],
+  ["N2I-D268", /compute_nodes has C, its instance A/, owned(compute({ owner: "C", host: "C" }))],
   ["N2I-D269", /QEMU/, owned(compute({ hypervisor_type: "QEMU" }))],
   // A host of virtual machines whose service record was deleted.
   ["N2I-D269", /its name is not a uuid/, { machine: { ...KVM, instances: [tenant(KVM)] } }],

@@ -25,7 +25,7 @@ import {
   treeDigest,
 } from "../../support/boot.ts";
 
-test("what Juno's take-over left is switched to boot, nothing else of it changes, and its deploy key is told nowhere", async (t) => {
+test("what Juno's takeover left is switched to boot, nothing else of it changes, and its deploy key is told nowhere", async (t) => {
   const at = await bootScene(t, "juno", [1, 2], { ...takenOver(1), ...takenOver(2) });
   const before = at.digest();
   const seen = await at.boot(0, "--plan");
@@ -56,8 +56,8 @@ test("what Juno's take-over left is switched to boot, nothing else of it changes
   const { out } = await runs(0, ["rollback", ...loading, "--all"]);
   assert.match(out, /^Boot files of 2 machines stay in .*\/tree\. To remove them: .* --undo$/m);
   const other = await runs(0, ["boot", "--run", at.run, "--tftp-root", at.old, "--undo", "--yes"]);
-  assert.match(other.out, /^Undo: nothing of this run is staged there\.$/m);
-  assert.match(other.err, /^This run staged boot files in other trees too: .*\/tree$/m);
+  assert.match(other.out, /^Undo: this run has no boot files there\.$/m);
+  assert.match(other.err, /^This run also staged boot files in other trees: .*\/tree$/m);
   assert.match((await at.boot(0, "--undo", "--yes")).out, /^Undo: 2 undone\.$/m);
   assert.equal(at.digest(), before);
   assert.match((await at.boot(0, "--undo", "--yes")).out, /^Undo: nothing of this run/m);
@@ -130,7 +130,7 @@ test("what somebody changed after it was staged is left by undo, and told of", a
   writeFileSync(join(at.tree, nodeOf(1), "config"), ironicConfig(1, "boot"));
   writeFileSync(join(at.tree, nodeOf(2), "deploy_kernel"), "Ironic's\n");
   const { out } = await at.boot(2, "--undo", "--yes", "-f", "value");
-  assert.match(out, new RegExp(`^${nodeOf(1)} left .*config was changed since`, "m"));
+  assert.match(out, new RegExp(`^${nodeOf(1)} left .*config has changed since`, "m"));
   assert.match(out, new RegExp(`^${nodeOf(2)} left .* contains other files`, "m"));
   assert.equal(at.read(`${nodeOf(1)}/config`), ironicConfig(1, "boot"));
   rmSync(join(at.tree, nodeOf(2), "deploy_kernel"));
@@ -147,12 +147,12 @@ test("a tree that is none, a run without a plan's word and a missing yes are ref
   await refused([...words, "--tftp-root", at.tree, "--plan", "--undo"], 64, "N2I-E100");
 });
 
-test("whether a take-over was before or comes, Juno's boot says to run it after each, and others do not", async (t) => {
+test("whether a takeover was before or comes, Juno's boot says to run it after each, and others do not", async (t) => {
   const at = await bootScene(t, "juno", [1], {});
   // Once boot has acted, its run knows the tree.
   const again = `boot --run ${at.run}( --tftp-root ${at.tree})? --from ${at.old} --served-as /tftpboot`;
   const notice = new RegExp(
-    `^Notice: each take-over by Ironic juno writes these files again.* --takeover .* run nova2ironic ${again}$`,
+    `^Notice: each takeover by Ironic juno writes these files again.* --takeover .* run nova2ironic ${again}$`,
     "m",
   );
   for (const options of ["--plan", "--yes -q", "--verify -f json"])
@@ -185,7 +185,7 @@ test("a folder swapped for a link while staging waits receives nothing", async (
   assert.deepEqual(readdirSync(outside), []);
 });
 
-test("a take-over after staging is fixed again, and undo leaves what Ironic did", async (t) => {
+test("a takeover after staging is fixed again, and undo leaves what Ironic did", async (t) => {
   const at = await bootScene(t, "juno", [1], {});
   await at.boot(0, "--yes");
   rmSync(join(at.tree, linkPath(1)));

@@ -38,20 +38,20 @@ const CASES_RIGHTS: CheckCases = {
   "Evacuation records": [
     warns(
       nova({ version: 302, evacuations: null }),
-      /none can be read.*GRANT SELECT on migrations/s,
+      /they cannot be read.*GRANT SELECT on migrations/s,
     ),
   ],
   "Attached volumes": [warns(nova({ volumes: null }), /GRANT SELECT on block_device_mapping/)],
   Aggregates: [
     warns(
       { ...nova({ aggregates: null }), ...moved() },
-      /aggregate_hosts cannot be read behind --nova-db\./,
+      /aggregate_hosts cannot be read with --nova-db\./,
     ),
   ],
   Flavors: [
     warns(
       { ...AT_402, api: { ...API, flavors: null } },
-      /flavor_extra_specs cannot be read behind --nova-api-db\./,
+      /flavor_extra_specs cannot be read with --nova-api-db\./,
     ),
     warns(AT_402, /in nova_api.*--nova-api-db/s),
     passes(
@@ -71,12 +71,12 @@ const CASES_RIGHTS: CheckCases = {
     ),
     fails(
       nova({ forbidden: { ...mayNot("UPDATE instances"), missing: ["services"] } }),
-      /UPDATE instances\.\nFix: .*GRANT.*\nTables are missing behind --nova-db.*: services\.\nFix: /,
+      /UPDATE instances\.\nFix: .*GRANT.*\nTables are missing in the database of --nova-db.*: services\.\nFix: /,
     ),
     fails(nova({ forbidden: mayNot("UPDATE instances") }), /UPDATE instances.*GRANT/s),
     warns(
       moved({ api: new Map([["flavors", new Set()]]) }),
-      /Not looked at .*give --nova-api-db$/s,
+      /Not looked at .*specify --nova-api-db$/s,
     ),
   ],
 };
@@ -93,19 +93,19 @@ const CASES_APPLIES: CheckCases = {
     ),
     warns(
       applies({ blocked: ["bm_nodes.id=1 (N2I-D600)"], loads: 1, leaves: true }),
-      /^Machines are blocked, and are left out \(--skip-blocked\) \(1\): bm_nodes\.id=1/,
+      /^Machines are blocked, and are excluded \(--skip-blocked\) \(1\): bm_nodes\.id=1/,
     ),
     fails(applies({ conflicts: ["bm_nodes.id=2 (N2I-D500)"] }), /^.*in conflict.* \(1\): /),
-    fails(applies({ loads: 0 }), /^The plan loads no machine, and apply refuses it/),
-    fails(applies({ fresh: false }), /^The plan was made from another snapshot/),
+    fails(applies({ loads: 0 }), /^The plan does not load any machine, so apply refuses it/),
+    fails(applies({ fresh: false }), /^The plan was made from a different snapshot/),
     warns(
       applies({ readings: { same: true, minutes: 40 } }),
-      /40 min old, and apply takes none older than 15\..*power, then plan/s,
+      /40 min old, and apply does not accept readings older than 15\..*power, then plan/s,
     ),
-    fails(applies({ readings: { same: false, minutes: 1 } }), /not those the plan/),
+    fails(applies({ readings: { same: false, minutes: 1 } }), /has different power readings/),
     fails(applies({ readings: { same: true, minutes: -90 } }), /90 min ahead/),
     passes(applies({ readings: null }), /^2 machines load/),
-    warns({ plan: null }, /Not held against a plan/),
+    warns({ plan: null }, /Not compared with a plan/),
   ],
 };
 
@@ -120,11 +120,11 @@ const LATER_CASES: CheckCases = {
   Aggregates: [
     warns(
       { nova: { ...NEWTON, ...RACK }, ...moved({ joins: [{ host: "c-9", id: 3 }] }) },
-      /^Aggregates of nova 334 are in nova_api, which was not read\.\nFix: give --nova-api-db$/,
+      /^Aggregates of nova 334 are in nova_api, which was not read\.\nFix: specify --nova-api-db$/,
     ),
     warns(
       { nova: NEWTON, api: { ...API, ...RACK }, ...moved() },
-      /rack7: c-1 is in it, c-9 will not be\.\nFix: openstack aggregate add host/,
+      /rack7: c-1 is a member, c-9 will not be\.\nFix: openstack aggregate add host/,
     ),
     passes({ nova: { ...NEWTON, ...RACK }, api: { ...API, aggregates: [] }, ...moved() }, /^null$/),
   ],
@@ -144,7 +144,7 @@ const LATER_CASES: CheckCases = {
   "Instance mappings": [
     fails(
       { ironic: LATER, api: { ...API, cellless: new Set([INSTANCE]) } },
-      /^Instance mappings name no cell.* \(1\): b-1\.\nFix: UPDATE instance_mappings SET cell_id=/,
+      /^Instance mappings have no cell.* \(1\): b-1\.\nFix: UPDATE instance_mappings SET cell_id=/,
     ),
     warns({ ironic: LATER }, /--nova-api-db/),
     passes({ ironic: LATER, api: { ...API, mapped: new Set([INSTANCE]) } }, /^null$/),
@@ -158,7 +158,7 @@ const LATER_CASES: CheckCases = {
     passes({ placement: placed({ uuid: "p-1", name: NODE }) }, /^null$/),
     fails(
       { placement: UNPLACED, classless: new Set([INSTANCE]) },
-      /b-1 \(its embedded flavor has no resources:CUSTOM_\*, its machine no provider\).*db ironic_flavor_migration --resource_class CLASS --all \(Pike 16\.0\.2 to Victoria; .*--host HOST --node NODE in place of --all.*heal_allocations/s,
+      /b-1 \(its embedded flavor has no resources:CUSTOM_\*, its machine has no provider\).*db ironic_flavor_migration --resource_class CLASS --all \(Pike 16\.0\.2 to Victoria; .*--host HOST --node NODE in place of --all.*heal_allocations/s,
     ),
     warns({ ironic: LATER }, /--placement-db/),
     fails({ placement: UNPLACED }, /b-1.*heal_allocations/s),
@@ -193,7 +193,7 @@ const CASES_PLACES: CheckCases = {
       /^.* \(1\): .*b-1 under c-9, its nova-compute is c-1\.\nFix: nova2ironic plan .*--compute-host/s,
     ),
     fails(tenants({ node: null }), /b-1 on node none, its machine is a-1/),
-    fails(nova({ beats: [] }), /b-1 under c-1, which is no nova-compute/),
+    fails(nova({ beats: [] }), /b-1 under c-1, which is not a nova-compute host/),
     fails({ ...TWO, ...PAIR }, /^.* \(1\): .*b-2 under c-2, others under c-1/),
     passes({ ...TWO, ...PAIR, ironic: LATER }, /^2 instances name/),
     passes(

@@ -39,14 +39,14 @@ const FLEET = Array.from({ length: 5001 }, () => LINE);
 const OWN_CASES: CheckCases = {
   "Databases and schema heads": [
     fails(HEAD ? { ironic: HEAD } : {}, /E204 the reason\nFix: the way out/),
-    warns({ nova: null }, /give --nova-db/),
+    warns({ nova: null }, /specify --nova-db/),
     warns(
       plan({ madeFor: new Map([["--nova-db", { ...HERE, database: "nova_cell1" }]]) }),
       /^Databases .* \(1\): --nova-db, database was nova_cell1, is nova\.\nFix: .*--run another's\?$/,
     ),
     warns(
       server(0, {}, true),
-      /^Databases are spoken to in clear, .* \(1\): --nova-db mysql:\/\/nova@db1\/nova\./,
+      /^Database connections are not encrypted, .* \(1\): --nova-db mysql:\/\/nova@db1\/nova\./,
     ),
   ],
   "Pairing of releases": [
@@ -125,14 +125,14 @@ const OWN_CASES: CheckCases = {
     passes(plan({ takeOvers: 80 }), /: 30 min, .*window: 40 s, 40 machines every 10 s, /),
     passes({ ...plan({ takeOvers: 300 }), pace: WINDOW_PACE }, /: 2 min, 40 /),
     warns({ pace: { ...WINDOW_PACE, interval: 0 } }, /interval is 0/),
-    passes({ plan: null }, /^Take-over of 1 machine in use: 3 min, /),
+    passes({ plan: null }, /^Takeover of 1 machine in use: 3 min, /),
   ],
   "Time of a rollback": [
     warns(
       { ...ironic({ keys: [KEY] }), ...plan({ machines: FLEET, ports: 10_000 }) },
       /^Rolling back 5001 nodes .*\nFix: before a rollback the owner .*: CREATE INDEX nova2ironic_ports_node_id/,
     ),
-    passes(ironic({ keys: [KEY] }), /^Nothing slows it down\.$/),
+    passes(ironic({ keys: [KEY] }), /^A rollback will not be slow\.$/),
   ],
 };
 const CASES = [...OTHER_CASES, OWN_CASES].flatMap((cases) =>

@@ -10,9 +10,12 @@ const PLANNED = [
 ];
 
 const PLACES = [
-  ["absent", /^Not held against a plan: \/srv\/m1 is not there\.\nFix: nova2ironic extract.*\?$/m],
-  ["other", /^Not held against a plan: \/srv\/m1 holds no run\.\nFix: .*is --run mistyped\?$/m],
-  ["run", /^Not held against a plan: \/srv\/m1 has no plan\.\nFix: nova2ironic plan$/m],
+  [
+    "absent",
+    /^Not compared with a plan: \/srv\/m1 does not exist\.\nFix: nova2ironic extract.*\. Check --run$/m,
+  ],
+  ["other", /^Not compared with a plan: \/srv\/m1 is not a run\.\nFix: .*\. Check --run$/m],
+  ["run", /^Not compared with a plan: \/srv\/m1 has no plan\.\nFix: nova2ironic plan$/m],
 ] as const;
 for (const [is, says] of PLACES)
   test(`without a plan, for a run's folder that is "${is}", what needs one is a warning and says why`, () => {

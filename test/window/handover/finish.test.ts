@@ -167,6 +167,6 @@ test("a machine that is staged still is left, and one of another tenant by now i
   at.change("n2", { provision_state: "available", instance_uuid: null });
   const back = await at.undo();
   const reasons = back.left.map(({ why }) => why);
-  assert.deepEqual(reasons, ["it has another instance now", "it is available now"]);
+  assert.deepEqual(reasons, ["it has a different instance now", "it is available now"]);
   assert.equal(back.changed, 0);
 });

@@ -54,7 +54,7 @@ test("a conductor that died or is gone is told with the machine it had", () => {
   assert.equal(why(DEAD), "conductor lab, which took it over, is not alive");
   const gone = { ...DEAD, hostname: null };
   assert.equal(why(gone), "the conductor that took it over is no longer in Ironic");
-  assert.match(why(DEAD, "no power") ?? "", /is not alive; take-over failed: no power$/);
+  assert.match(why(DEAD, "no power") ?? "", /is not alive; takeover failed: no power$/);
   assert.equal(why(LAB), null);
 });
 
@@ -63,13 +63,13 @@ test("a machine that a conductor has keeps being handed over whatever its BMC di
   const said = (more: Partial<ObservedNode>) => judge(ACTIVE, { ...IDLE, taker: LAB, ...more });
   const old = said({ last_error: gaveUp, power_state: "power on" });
   assert.equal(old.state, "done");
-  assert.equal(old.why, `old, the power is known again (power on): ${gaveUp}`);
-  assert.match(said({ last_error: gaveUp }).why ?? "", /^a conductor says: During/);
+  assert.equal(old.why, `old error, the power state is known again (power on): ${gaveUp}`);
+  assert.match(said({ last_error: gaveUp }).why ?? "", /^a conductor reports: During/);
   const planned = { ...ACTIVE, last_error: "as it was loaded" };
   assert.equal(judge(planned, { ...IDLE, taker: LAB, last_error: "as it was loaded" }).why, null);
 });
 
-test("no text of a machine that a living conductor has makes its take-over a failed one", () => {
+test("no text of a machine that a living conductor has makes its takeover a failed one", () => {
   const texts = [
     ...["Async execution of _do_takeover failed with error: no kernel", "no power"],
     ...["Failed to prepare to take over: no ramdisk", "Timeout reached while taking over", ""],
@@ -81,7 +81,7 @@ test("no text of a machine that a living conductor has makes its take-over a fai
       assert.ok(why?.endsWith(last_error), last_error);
     }
   const again = judge(ACTIVE, { ...IDLE, taker: LAB, last_error: "_do_takeover failed" });
-  assert.equal(again.why, "lab has it; a take-over failed before: _do_takeover failed");
+  assert.equal(again.why, "lab has it, but an earlier takeover failed: _do_takeover failed");
 });
 
 test("a free machine that no living conductor would work with is not handed over", () => {

@@ -16,7 +16,7 @@ function lacks(release: string, row = {}, root: string | null = null, held: stri
   return lacking(known.doc, { ...ACTIVE, ...row }, root, new Set(held));
 }
 
-test("what a take-over needs is what the release's take-over reads", () => {
+test("what a takeover needs is what the release's takeover reads", () => {
   assert.deepEqual(lacks("juno"), [...IMAGE, ...JUNO, "root_uuid (juno keeps none)"]);
   assert.deepEqual(lacks("juno", {}, "c0"), [...IMAGE, ...JUNO]);
   assert.deepEqual(lacks("kilo"), [...IMAGE, ...KILO, ...ROOT]);

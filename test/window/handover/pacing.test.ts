@@ -19,7 +19,7 @@ interface Setting {
   readonly phases: readonly number[];
   /** Seconds from the first to the last machine of a pass. */
   readonly spread?: number;
-  /** Seconds of the longest take-over. */
+  /** Seconds of the longest takeover. */
   readonly lasts?: number;
 }
 
@@ -72,7 +72,7 @@ test("as many are released as the conductors take in a pass, whatever their sett
     workers: fc.integer({ min: 4, max: 80 }),
     phases: fc.array(fc.integer({ min: 0, max: 60 }), { minLength: 1, maxLength: 4 }),
     late: fc.nat(3),
-    // A slow Glance or Neutron makes take-overs last longer than passes.
+    // A slow Glance or Neutron makes takeovers last longer than passes.
     lasts: fc.constantFrom(0, 1, 25, 60),
   });
   await holdsLater(20, settings, async ({ late, phases, ...given }) => {

@@ -15,6 +15,6 @@ test("who was taken over and whose power no conductor read yet is counted, and s
   for await (const _ of observe(world.plan(), handover, tally, false, none));
   assert.deepEqual([tally.done, tally.staged, tally.powerUnknown], [2, 1, 1]);
   const said = takenOverText(tally, 0, 0);
-  assert.match(said[1] ?? "", /^Power: 1 machine is handed over whose power Ironic has not read/);
+  assert.match(said[1] ?? "", /^Power: Ironic has not read the power state of 1 machine/);
   assert.equal(takenOverText({ ...tally, powerUnknown: 0 }, 0, 0).length, 1);
 });

@@ -19,7 +19,7 @@ test("the last lines that name a machine are quoted, the bad ones alone where th
   assert.deepEqual(quotes.of(UUID), []);
 });
 
-test("what ends the take-over of all is quoted for each, once however often it comes back", () => {
+test("what ends the takeover of all is quoted for each, once however often it comes back", () => {
   const quotes = createQuotes();
   const trace = (second: number): string =>
     at(second, "ERROR futurist.periodics Failed to call periodic '_sync_local_state': ansible");

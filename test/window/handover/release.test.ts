@@ -28,7 +28,7 @@ test("a machine no living conductor would take stays staged, and ends it", async
     [[], /^there is no conductor$/],
     [[{ ...CONDUCTOR, alive: false }], /^no conductor is alive: lab$/],
     [[{ ...CONDUCTOR, group: "rack7" }], /^there is no conductor$/],
-    [[{ ...CONDUCTOR, drivers: ["redfish"] }], /^no conductor that is alive has ipmi: lab$/],
+    [[{ ...CONDUCTOR, drivers: ["redfish"] }], /^no live conductor has ipmi: lab$/],
   ] as const) {
     const world = ironic(3, { takes: 1 });
     world.conductors(...conductors);
@@ -60,7 +60,7 @@ test("what a conductor says of a machine it took over is told, and ends nothing"
   const world = ironic(3, { takes: 1, says: { n1: console } });
   const made = await release(world.plan(), world.releasing(), { ...PACE, maxFailures: 1 });
   assert.deepEqual([made.made, made.done, made.trouble], [3, 3, []]);
-  assert.deepEqual(told(made.noted), [["n1", `a conductor says: ${console}`]]);
+  assert.deepEqual(told(made.noted), [["n1", `a conductor reports: ${console}`]]);
   assert.equal(made.noted[0]?.state, "done");
 });
 
@@ -70,7 +70,7 @@ test("a machine that is not taken over comes with what the conductor's log says 
   world.at(2, () => world.logs("2026-01-01 00:00:02.000 7 INFO nothing of it", ended));
   const { trouble, notices } = await release(world.plan(), world.releasing(), PACE);
   assert.deepEqual(trouble[0]?.log, [ended]);
-  assert.deepEqual(notices, [`take-over of all machines fails: ${ended}`]);
+  assert.deepEqual(notices, [`takeover of all machines fails: ${ended}`]);
 });
 
 test("what was released is staged again, but for a machine that is in another's maintenance", async () => {

@@ -91,7 +91,7 @@ testOnce("a file of connections names no copy: its databases are not used", asyn
 testOnce("a folder of the rehearsal's name that it did not make is not removed", async (t) => {
   const { words, run } = await rehearsing("sqlite", t);
   writeFileSync(join(run, "rehearsal"), "theirs");
-  await refused([...words, "--yes"], 64, "N2I-E110", [/was not made by a rehearsal/]);
+  await refused([...words, "--yes"], 64, "N2I-E110", [/was not created by a rehearsal/]);
 });
 
 const STAGES = ["apply", "verify", "rollback", "apply again", "verify again"];
@@ -105,8 +105,8 @@ for (const engine of engines())
     const rows = JSON.parse(out) as { Stage: string; Rows: number; Result: string }[];
     const stages = rows.map(({ Stage, Rows, Result }) => `${Stage}: ${Rows} ${Result}`);
     assert.equal(stages.join(), STAGES.map((stage) => `${stage}: 4 done`).join(), `${out}${err}`);
-    assert.match(err, /^Rollback: every row of the copies is as it was before\.$/m);
-    assert.match(err.replaceAll("\n", " "), /Drop the copies, which hold passwords: /);
+    assert.match(err, /^Rollback: every row in the copies is the same as before\.$/m);
+    assert.match(err.replaceAll("\n", " "), /Drop the copies, which contain passwords: /);
     assert.equal(found().held, true);
     assert.notEqual(await digest(copy), before);
   });
@@ -146,7 +146,7 @@ for (const engine of engines())
     assert.ok(rows.rows > 10, JSON.stringify(rows));
     assert.deepEqual([rows.left, rows.why], [0, null]);
     assert.match(err, new RegExp(`^Nova: ${rows.rows} rows were changed on a copy`, "m"));
-    assert.match(err, /^Rollback: every row of the copies is as it was before\.$/m);
+    assert.match(err, /^Rollback: every row in the copies is the same as before\.$/m);
     const written = stages.filter(({ stage }) => /^(apply|rollback)/.test(stage));
     assert.equal(new Set(written.map(({ rows: count }) => count)).size, 1, out);
     const done = stages.map(({ stage, result }) => `${stage} ${result}`);
@@ -174,7 +174,7 @@ for (const engine of engines("sqlite", "mysql"))
     const databases = [made.nova, made.api, made.ironic];
     const before = await Promise.all(databases.map(digest));
     await runs(3, await wordsOf(t, made));
-    const why = "--nova-api-db is not given";
+    const why = "--nova-api-db is not specified";
     assert.deepEqual(foundIn(made).nova, { rows: 12, left: 12, why });
     const api = ["--nova-api-db", (await restored(t, made, made.api)).url];
     const { err } = await runs(0, [...(await wordsOf(t, made)), ...api]);

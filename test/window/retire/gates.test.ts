@@ -45,7 +45,7 @@ test("nova_bm may not be dropped while a nova-compute of nova-baremetal reports,
   await runs(0, beside);
   const other = await deployFiles(t, SMALL);
   const wrong = ["retire", ...at, ...other.source.slice(0, 2), ...reader, "-q"];
-  await refused(wrong, 4, "N2I-E340", [/another nova_bm was extracted/]);
+  await refused(wrong, 4, "N2I-E340", [/a different nova_bm was read/]);
 });
 
 test("where the plan has Nova, retire without Nova does not hold", async (t) => {

@@ -42,7 +42,7 @@ test("a plan that is made again for its files of Nova says which of them it is",
   assert.deepEqual(stepOf({ ...FILES, nova: GONE })?.again, GONE.missing);
   const other = { ...PLAN, madeFrom: "c".repeat(64) };
   const { again } = stepOf({ ...FILES, plan: other, nova: GONE }) ?? {};
-  assert.equal(again, "it was made from another snapshot");
+  assert.equal(again, "it was made from a different snapshot");
 });
 
 test("a plan whose readings are too old is not made again once Nova's rows are changed by it", () => {
@@ -55,7 +55,7 @@ test("a plan whose readings are too old is not made again once Nova's rows are c
   checkRenewable(FILES);
   assert.throws(() => checkRenewable({ ...FILES, journal: { entries: changed } }), {
     code: "N2I-E328",
-    message: /readings are too old, or not its own, and rows of Nova/,
+    message: /readings are too old or from a different plan, and some of the Nova rows/,
     fix: /--power-max-age; or roll back first: nova2ironic rollback --run m1 --all/,
   });
 });
@@ -112,7 +112,7 @@ test("a run that is done names what it left, a line that can be pasted each, and
     return { ...FILES, plan: { ...PLAN, counts: { ...COUNTS, verdicts } }, finish };
   };
   assert.deepEqual(machinesNotInIronic(left(0, 0)), []);
-  assert.equal(nextOf(left(1, 2)), "nothing; this run is done");
+  assert.equal(nextOf(left(1, 2)), "nothing, this run is done");
   assert.deepEqual(machinesNotInIronic(left(1, 0)), [
     "1 machine is left behind: nova2ironic show m1/plan --match Verdict=blocked",
     "Once the causes are fixed: nova2ironic extract --run m1",
@@ -120,6 +120,6 @@ test("a run that is done names what it left, a line that can be pasted each, and
     "then: nova2ironic run --run m1",
   ]);
   assert.deepEqual(machinesNotInIronic(left(0, 2)), [
-    "2 machines are in conflict with what Ironic held already: nova2ironic show m1/plan --match Verdict=conflict",
+    "2 machines are in conflict with existing Ironic rows: nova2ironic show m1/plan --match Verdict=conflict",
   ]);
 });

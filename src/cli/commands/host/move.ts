@@ -24,7 +24,7 @@ export function endOfMove(args: ListArgs & { readonly run: string }, moved: Host
   const fence = fenced === 0 ? "" : `${counted(fenced, "host")} fenced, `;
   const out = blocked + changed.length;
   const left = out === 0 ? "" : `; ${counted(out, "machine was", "machines were")} left out`;
-  for (const { id, why } of changed) note(args, `${id} was left out: ${why}`);
+  for (const { id, why } of changed) note(args, `${id} was skipped: ${why}`);
   printResult(
     args,
     `Host move: ${fence}${counted(rows, unit === undefined ? "row" : "machine")} ${unit === undefined ? "changed" : "moved"}, ${found} already done${left}.`,

@@ -13,7 +13,7 @@ export async function hostReadmitCommand(args: ListArgs & ReadmitOptions): Promi
   printResult(
     args,
     lasts === null
-      ? `${compute} is not fenced any more.`
-      : `${compute} may come back: start its nova-compute${within}.`,
+      ? `${compute} is no longer fenced.`
+      : `${compute} can return to service: start its nova-compute${within}.`,
   );
 }

@@ -54,12 +54,12 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
     if (inUse.size > 0)
       note(
         args,
-        `Servers on these nodes may be in use: ${listed([...inUse], NAMED)}. Resolve the reason that is given for each, then run the same command. Rollback would delete the servers.`,
+        `Servers on these nodes may be in use: ${listed([...inUse], NAMED)}. Resolve the reason listed for each node, then run the same command again. Rollback would delete the servers.`,
       );
     if (ours.length > 0)
       note(
         args,
-        `Not rolled back. Resolve the reason that is given for each, then run: ${nextCommand("rollback", args)} ${ours.map((id) => `--node ${id}`).join(" ")}`,
+        `Not rolled back. Resolve the reason listed for each node, then run: ${nextCommand("rollback", args)} ${ours.map((id) => `--node ${id}`).join(" ")}`,
       );
     return exitWith(EXIT_STATUS.halfway.status);
   }
@@ -75,9 +75,9 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
   if (marked.length > 0)
     note(
       args,
-      `Run the same command again: it removes this run's mark from the nodes in service, and ${left.length > 0 || stopped ? "tries the others" : "does nothing else"}.`,
+      `Run the same command again: it removes this run's mark from the nodes in service${left.length > 0 || stopped ? ", and retries the others" : ""}.`,
     );
-  if (stopped) note(args, "Stopped: run the same command again to go on.");
+  if (stopped) note(args, "Stopped. To resume, run the same command again.");
   if (left.length + marked.length > 0 || stopped) exitWith(EXIT_STATUS.partial.status);
 }
 

@@ -19,17 +19,17 @@ export async function bootCommand(args: ListArgs & BootOptions): Promise<void> {
       allRows: args.allRows === true || undo,
     });
   const title = plan ? "Plan" : verify ? "Verify" : undo ? "Undo" : "Boot";
-  const none = undo ? "nothing of this run is staged there" : "no machine has a tenant to boot";
+  const none = undo ? "this run has no boot files there" : "no machine has an instance to boot";
   printResult(args, bootSummary(title, rows, none));
   if (has("stumbles") || (undo && has("left"))) exitWith(EXIT_STATUS.differs.status);
   else if (has("left") && !plan) exitWith(EXIT_STATUS.partial.status);
   if (plan || verify) return;
   if (elsewhere.length > 0)
-    say(args, `This run staged boot files in other trees too: ${elsewhere.join(", ")}`);
+    say(args, `This run also staged boot files in other trees: ${elsewhere.join(", ")}`);
   if (dhcp !== null)
     say(
       args,
-      `DHCP leads machines to their old host until Ironic takes them over; keep its TFTP service: ${dhcp}`,
+      `Until Ironic takes over the machines, DHCP directs them to their old host. Keep its TFTP service: ${dhcp}`,
     );
   say(args, AFTER.boot(args));
 }

@@ -19,13 +19,13 @@ export async function configCommand(args: ListArgs & ConfigOptions): Promise<voi
   if (!args.check && (inspected?.patches.length ?? 0) > 1)
     say(
       args,
-      "Note: This output has a patch for each of several files. Make one output for each file that is on another host.",
+      "Note: This output contains patches for several files. Run the command once for each file that is on a different host.",
     );
   // On stderr, because stdout is the patch, and printed even with --quiet.
   if (inspected?.hosts && !args.json)
     io().stderr.write(`${visibleLines(`Wrong: ${inspected.hosts}.`).join("\n")}\n`);
   const open = inspected?.rows.filter(({ state }) => state !== "right").length ?? 0;
   if (open > 0) say(args, `${counted(open, "setting is", "settings are")} to change.`);
-  else if (inspected?.hosts === null) say(args, "All settings are as needed.");
+  else if (inspected?.hosts === null) say(args, "All settings are correct.");
   if (open > 0 || inspected?.hosts) exitWith(EXIT_STATUS.differs.status);
 }

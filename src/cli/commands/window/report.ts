@@ -31,7 +31,7 @@ export function reportCommand(args: ReportArgs): Promise<void> {
     await save(made.facts.verdict.title, page({ ...made, machines: parts.pieces }, pageAssets()));
     say(
       args,
-      "Open it in a browser: it needs no network, and no password is in it. It names machines, hosts and instances.",
+      "Open it in a browser. It does not require a network and does not contain passwords. It contains the names of machines, hosts and instances.",
     );
   });
 }

@@ -27,6 +27,6 @@ function textOf({ ended, at, status }: RunEnd, again: string): string {
     case "stopped":
       return `Stopped on request at ${at}.\nNext: ${again}`;
     case "gate":
-      return `The run stops at ${at} (exit ${status}). After you have settled the above: ${again}`;
+      return `The run stops at ${at} (exit ${status}). After you have resolved the problems above: ${again}`;
   }
 }

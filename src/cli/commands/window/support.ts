@@ -8,6 +8,6 @@ export async function supportCommand(args: Voice & SupportOptions): Promise<void
   print(`Wrote ${path}: ${counted(files.length, "file")}, ${Math.ceil(bytes / 1024)} KiB.`);
   say(
     args,
-    "Passwords in it are sealed, and the key is not. It names machines, hosts, addresses and instances: check it before you send it.",
+    "Its passwords are encrypted, and the key is not included. It contains the names of machines, hosts, addresses and instances, so check it before you send it.",
   );
 }

@@ -15,9 +15,7 @@ export async function windowCommand(
       return print(`The window is open since ${at} by ${by}.`);
     }
     case "close":
-      return print(
-        (await closeWindow(run)) ? "The window is closed." : "No window is open; nothing is done.",
-      );
+      return print((await closeWindow(run)) ? "The window is closed." : "No window is open.");
     case "show":
       return printView(windowView(await readWindow(run)), args);
   }

@@ -26,7 +26,7 @@ const RUN = common("run");
 const WHERE = {
   from: word("Compute host to move machines from"),
   to: words(
-    "Compute host to move machines to. Several hosts, with commas or repeated, share them",
+    "Compute host to move machines to. Several hosts (comma-separated or repeated) share the machines",
     {
       ...{ demandOption: true, form: [/[^,]/, "the name of a compute host"] },
     },
@@ -35,17 +35,17 @@ const WHERE = {
 
 const PLANNING = {
   site: word("Site document with accepted findings"),
-  "force-aggregates": flag("Move machines between hosts of different aggregates"),
+  "force-aggregates": flag("Move machines between hosts in different aggregates"),
 };
 
 /** For machines of nova-baremetal, which boot from this host afterwards. */
 const BOOT = {
   "tftp-root": word("With --nova-bm-db: TFTP tree of this host, which receives the machines"),
   "tftp-from": perHost("DIR", "a copy of the TFTP tree of the old host. Repeatable"),
-  "root-uuid": words("NODE=UUID: root filesystem of a machine without its boot file. Repeatable", {
+  "root-uuid": words("NODE=UUID: root filesystem of a machine without a boot file. Repeatable", {
     form: [/^[\da-f-]{36}=[\da-f-]{36}$/i, "NODE=UUID, with the node's uuid"],
   }),
-  "my-ip": word("Address of this host for booting machines, for Neutron's ports"),
+  "my-ip": word("Address of this host for booting machines, set on Neutron ports"),
 };
 
 const PURGED = {
@@ -72,7 +72,7 @@ export const HOST = {
   },
   plan: {
     command: "host plan",
-    describe: "Plan the move of machines to other hosts. Writes nothing to Nova",
+    describe: "Plan the move of machines to other hosts, without writing to Nova",
     options: {
       ...{ ...RUN, ...NOVA_BM, ...NOVA, ...IRONIC },
       node: words("Uuid of a machine to move. Repeatable"),
@@ -110,8 +110,8 @@ export const HOST = {
       ...{ ...RUN, ...NOVA_BM, ...NOVA, ...IRONIC },
       ...{ ...WHERE, from: { ...WHERE.from, demandOption: true } },
       ...{ ...PLANNING, ...DOWN, ...BOOT },
-      "fence-command": word("Program that fences the dead host (only exit status 0 confirms it)"),
-      "confirmed-down": flag("You confirm that this host is down and stays down"),
+      "fence-command": word("Program that fences the dead host (exit status 0: host is fenced)"),
+      "confirmed-down": flag("You confirm that this host is down and remains down"),
       settle: number("Seconds to wait for requests in progress"),
       plan: flag("Only show the planned moves"),
       ...{ ...ACTING, ...listOptions },

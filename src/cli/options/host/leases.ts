@@ -15,7 +15,7 @@ export const DOWN = {
 
 /** Options of an agent, also in its systemd unit. */
 export const AGENT: OptionTable = {
-  host: word("Compute host of the lease: [DEFAULT]host of its nova.conf", {
+  host: word("Compute host that holds the lease: [DEFAULT]host in its nova.conf", {
     ...{ demandOption: true, form: [/^[!-~]+$/, "the name of a compute host"] },
   }),
   ...needed("nova-bm-db"),
@@ -28,8 +28,8 @@ export const AGENT: OptionTable = {
   "tftp-root": word("TFTP tree of this host, to publish the boot files of its machines"),
   "on-fenced": word("Program that runs once if this host is fenced, to stop nova-compute"),
   take: flag("Take over the machines of dead hosts. Requires --run"),
-  run: word("With --take: folder for the agent's runs, one for each take-over"),
-  "fence-command": word("With --take: program that fences a dead host (only exit 0 confirms it)"),
+  run: word("With --take: folder for the agent's runs, one for each takeover"),
+  "fence-command": word("With --take: program that fences a dead host (exit status 0: fenced)"),
   "tftp-from": perHost("DIR", "a copy of the TFTP tree of another host. Repeatable"),
   ...DOWN,
   // For Glance images and Neutron ports. The login is in OS_*.

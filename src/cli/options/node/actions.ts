@@ -6,22 +6,22 @@ const IRONIC = common("ironic-url", "os-cloud", "os-cacert", "insecure", "api-ti
 
 const RUN = meaning("run", "The run's folder, with the journal for rollback");
 const PACE = {
-  "in-flight": number("Machines in progress at once (4)", { least: 1, whole: true }),
+  "in-flight": number("Maximum number of concurrent machines (4)", { least: 1, whole: true }),
 };
 const NOVA = {
   nova: flag("Create servers in Nova instead of allocations in Ironic"),
   flavor: word("With --nova: flavor (id or name) that requests the machine's resource class"),
-  image: word("With --nova: image, id or name (default: the id in instance_info.image_source)"),
+  image: word("With --nova: image (id or name, default: the id in instance_info.image_source)"),
   port: words("With --nova: uuid of a Neutron port. Repeat it for each port of the machine"),
   "accept-network-cut": flag(
-    "With --nova: accept a network cut until Neutron binds the ports again",
+    "With --nova: accept a network interruption until Neutron binds the ports again",
   ),
   watch: number("With --nova: seconds to watch each machine after the change (120)"),
 };
 
 const ADOPTABLE = {
   adoptable: flag("List active, unallocated machines in service that have a resource class"),
-  all: flag("Also list the other machines and the reason. For spares: the nearest mismatch"),
+  all: flag("Also list the other machines and the reasons. For spares: the closest mismatch"),
   ...meaning("ironic-db", "With --adoptable: Ironic's database instead of its API"),
   ...IRONIC,
   ...listOptionsWithoutAll,
@@ -31,13 +31,13 @@ const ADOPTABLE = {
 export const SWITCHING = {
   options: {
     "soft-timeout": number("Seconds to wait until the source has shut down (600)"),
-    "proof-interval": number("Seconds between two readings that prove that the source is off (65)"),
-    "proof-timeout": number("Maximum seconds for this proof, from the first hard power off (300)"),
-    "fence-command": word("Program that exits with 0 once the source (its argument) is off"),
+    "proof-interval": number("Seconds between two readings that confirm power off (65)"),
+    "proof-timeout": number("Maximum seconds to confirm it, from the first hard power off (300)"),
+    "fence-command": word("Program that exits with status 0 when the source (its argument) is off"),
     identical: word("Document to use instead of mappings/identical.json"),
-    ...meaning("nova-db", "For an instance of Nova: Nova's database, to change the instance's row"),
+    ...meaning("nova-db", "For a Nova instance: Nova's database, to change the instance's row"),
     placement: flag("With --nova-db: also move the instance's allocation in Placement"),
-    "leave-nova": flag("For an instance of Nova: show the commands for its rows at the end"),
+    "leave-nova": flag("For a Nova instance: show the commands for its rows at the end"),
   },
   exclude: ["fence-command source-confirmed-off", "nova-db leave-nova"],
   want: ["placement: nova-db"],
@@ -46,8 +46,8 @@ export const SWITCHING = {
 const MACHINE = argument("machine", "uuid or name of the node");
 
 const SPARES = {
-  spares: flag("List nodes in manageable or enroll by the active machines with identical hardware"),
-  need: number("With --spares: exit 2 if a machine has fewer spares", { least: 0, whole: true }),
+  spares: flag("List nodes in manageable or enroll for active machines with identical hardware"),
+  need: number("With --spares: exit status 2 if a machine has fewer", { least: 0, whole: true }),
   identical: word("With --spares: document to use instead of mappings/identical.json"),
 };
 const LIST = { ...SPARES, ...ADOPTABLE };
@@ -69,13 +69,13 @@ export const NODE = {
   },
   manage: {
     command: "node manage [machine] [name]",
-    describe: "Create server records of running machines: Ironic allocations or Nova servers",
+    describe: "Create server records for running machines: Ironic allocations or Nova servers",
     positional: [MACHINE, argument("name", "name of the server")],
     options: {
       ...RUN,
       from: word("Machines as CSV (first line: node,name) or as a YAML list"),
       description: word("Description of the server record"),
-      property: words("KEY=VALUE of the server record. Repeatable", {
+      property: words("Property of the server record (KEY=VALUE). Repeatable", {
         form: [/^[^=]+=/, "KEY=VALUE"],
       }),
       "availability-zone": word("Availability zone of the record. With --nova also ZONE:HOST:NODE"),
@@ -84,7 +84,7 @@ export const NODE = {
     },
     exclude: ["from: machine description availability-zone property port"],
     oneOf: ["machine from", "name from"],
-    fixes: { name: "Give the node and the name of its server record, or --from FILE." },
+    fixes: { name: "Specify the node and the name of its server record, or --from FILE." },
     want: ["nova: flavor", "flavor image port accept-network-cut watch: nova"],
     examples: [
       "$0 node manage n-1 web-1 --run s1 --os-cloud lab",
@@ -93,7 +93,7 @@ export const NODE = {
   },
   unmanage: {
     command: "node unmanage <machine>",
-    describe: "Delete the server record that this run created. The machine itself does not change",
+    describe: "Delete the server record that this run created. The machine itself is not changed",
     positional: [MACHINE],
     options: { ...RUN, ...PACE, ...IRONIC, ...common("yes"), ...listOptionsWithoutAll },
     examples: ["$0 node unmanage n-1 --run s1 --os-cloud lab"],
@@ -106,7 +106,7 @@ export const NODE = {
       ...RUN,
       destination: word("Uuid or name of the spare"),
       "dry-run": flag("Only show the steps and every hardware difference"),
-      "source-confirmed-off": flag("You confirm that the source is off, because its BMC is dead"),
+      "source-confirmed-off": flag("You confirm that the source is off (if its BMC is dead)"),
       ...SWITCHING.options,
       ...IRONIC,
       ...listOptionsWithoutAll,

@@ -12,11 +12,11 @@ export const bootOptions: Declared = {
     }),
     from: perHost("DIR", "old tree with kernels and ramdisks (default: the same tree)"),
     "served-as": word("Path of the tree in boot files, if it differs from --tftp-root: /tftpboot", {
-      form: [/^\/[!-~]*$/, "an absolute path without blanks, in ASCII"],
+      form: [/^\/[!-~]*$/, "an absolute path without spaces, in ASCII"],
     }),
     ...nodeOption("Only this machine"),
     plan: flag("Only show the changes"),
-    verify: flag("Check the tree as a machine reads it"),
+    verify: flag("Check the tree in the same way as a machine reads it"),
     undo: flag("Remove the boot files that this run staged"),
     ...common("key-file", "no-window", "yes"),
     ...listOptions,

@@ -5,7 +5,7 @@ import { common, meaning, needed } from "../shared.ts";
 
 export const checkOptions: Declared = {
   command: "check",
-  describe: "Check whether the window can begin, like nova-status upgrade check. Writes nothing",
+  describe: "Check whether the window can begin, like nova-status upgrade check. Read-only",
   options: {
     ...common("run", "nova-bm-db"),
     "nova-db": word("Nova's database, in the same form"),
@@ -14,17 +14,17 @@ export const checkOptions: Declared = {
       ...{ choices: releaseNames(), requiresArg: true },
       describe: "Release of Ironic, if the database alone does not determine it",
     },
-    "allow-pairing": flag("If the plan allows a pairing: report another pairing as a warning"),
+    "allow-pairing": flag("If the plan allows a pairing: report a different pairing as a warning"),
     "skip-blocked": flag("For apply --skip-blocked: report blocked machines as warnings"),
     "nova-api-db": word("Later Nova releases: the API database (mappings, flavors, aggregates)"),
     "placement-db": word("Later Nova releases: Placement's database, for allocations"),
     "ironic-conf": words("ironic.conf of a conductor, to estimate the hand-over. Repeatable"),
-    glance: flag("Check in Glance whether images are active. The login is in OS_* or --os-cloud"),
-    ...meaning("os-cloud", "Glance: cloud of clouds.yaml (default: OS_CLOUD)"),
+    glance: flag("Check in Glance whether images are active. Credentials: OS_* or --os-cloud"),
+    ...meaning("os-cloud", "Glance: cloud in clouds.yaml (default: OS_CLOUD)"),
     ...common("os-cacert", "insecure"),
     ...meaning("all-rows", "Also show successful checks"),
     ...matchOption,
-    ...meaning("watch", "Seconds to check that nova-compute sends no heartbeat"),
+    ...meaning("watch", "Seconds to check that nova-compute does not send heartbeats"),
   },
   epilogue: "Exit status: 0 success, 1 warnings, 2 failures, 255 the check was not completed",
   examples: [
@@ -39,7 +39,7 @@ export const configOptions: Declared = {
     run: word("The run's folder, for its release and compute hosts"),
     "ironic-release": {
       ...{ choices: releaseNames(), requiresArg: true },
-      describe: "Release of Ironic and Nova (default: of the plan or of nova2ironic.yaml)",
+      describe: "Release of Ironic and Nova (default: from the plan or nova2ironic.yaml)",
     },
     "nova-conf": perHost("FILE", "nova.conf to patch or check. Repeat it for each host"),
     "ironic-conf": words("ironic.conf of a conductor, to patch for a faster hand-over. Repeatable"),

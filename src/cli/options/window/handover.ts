@@ -4,7 +4,7 @@ import { common, needed, nodeOption, TARGET } from "../shared.ts";
 
 export const handoverOptions: Declared = {
   command: "handover",
-  describe: "Hand staged machines over to Ironic's conductors and watch each take-over",
+  describe: "Hand staged machines over to Ironic's conductors and watch each takeover",
   options: {
     ...common("run"),
     ...needed("ironic-db"),
@@ -14,12 +14,12 @@ export const handoverOptions: Declared = {
       { least: 1 },
     ),
     "per-minute": number("Maximum number of machines to release per minute", { above: 0 }),
-    deadline: number("Maximum seconds for the take-over of one machine", {
+    deadline: number("Maximum seconds for the takeover of one machine", {
       default: 900,
       above: 0,
     }),
     "max-failures": number("Stop after this number of new failures", { default: 1, least: 1 }),
-    "conductor-log": words("Log of a conductor: FILE or FILE:LINE. Failures quote it. Repeatable"),
+    "conductor-log": words("Conductor log to quote for failures: FILE or FILE:LINE. Repeatable"),
     undo: flag("Put the machines that this run released back into maintenance"),
     ...common("lock-wait", "after-finish", "no-window", "yes"),
     ...listOptions,
@@ -29,7 +29,7 @@ export const handoverOptions: Declared = {
 
 export const finishOptions: Declared = {
   command: "finish",
-  describe: "End the window: remove the protection of machines and return cleaning to Ironic",
+  describe: "End the window: unprotect the machines and let Ironic clean them again",
   options: {
     ...common("run", ...TARGET, "in-flight", "lock-wait"),
     ...nodeOption("Only this machine"),

@@ -22,7 +22,7 @@ export const reportOptions: Declared = {
         ],
       },
     ),
-    ...meaning("all-rows", "Markdown: every section. By default, one page"),
+    ...meaning("all-rows", "Markdown: include every section. By default, the report is one page"),
   },
   examples: [
     "$0 report --run m1 --window 02:00-05:00",

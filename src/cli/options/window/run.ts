@@ -23,7 +23,7 @@ function of({ command, options = {} }: Declared, names: readonly string[]): Opti
 
 export const runOptions: Declared = {
   command: "run",
-  describe: "Perform all stages of a run, and wait for manual steps. To resume, run it again",
+  describe: "Perform all stages of a run, and wait for manual steps. Run it again to resume",
   options: {
     ...common("run"),
     until: { choices: STAGES, requiresArg: true, describe: "Stop after this stage" },
@@ -32,8 +32,8 @@ export const runOptions: Declared = {
     "per-minute": number("With --staged: maximum number of machines to hand over per minute", {
       above: 0,
     }),
-    "pause-file": word("Start no stage while this file exists"),
-    "hook-timeout": number("Maximum seconds for a hook of RUN/hooks", { default: 300 }),
+    "pause-file": word("Do not start a stage while this file exists"),
+    "hook-timeout": number("Maximum seconds for a hook in RUN/hooks", { default: 300 }),
     watch: number("Seconds that check (60) and apply (20) watch for heartbeats of nova-compute", {
       most: 3600,
     }),

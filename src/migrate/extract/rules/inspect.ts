@@ -61,7 +61,7 @@ function inspectNova({ node, nova, duplicates }: Machine): readonly Finding[] {
   return [
     ...findingIf(!nova.service, "N2I-D205", `${where} service_host`, unserved),
     ...nova.others.map((uuid) =>
-      finding("N2I-D207", `${where} uuid`, `instances.uuid=${uuid} names this node`),
+      finding("N2I-D207", `${where} uuid`, `instances.uuid=${uuid} refers to this node`),
     ),
     ...findingIf(nova.undecided !== undefined, "N2I-D123", place, undecided),
     ...(nova.garbled ?? []).map((column) =>

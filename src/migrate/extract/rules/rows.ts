@@ -32,7 +32,7 @@ function listedNodes(ids: readonly number[]): string {
   return `bm_nodes.id ${ids.join(", ")}, ignoring case`;
 }
 
-const UNNAMED = "no row of bm_interfaces names it";
+const UNNAMED = "no row in bm_interfaces refers to it";
 const BARE = "none of its interfaces has an address";
 
 const NONE: readonly Finding[] = [];
@@ -114,7 +114,7 @@ function spelling(
   const other = `bm_interfaces.id ${first.id}`;
   if (!node.instance_uuid || vifs.size < 2 || nova?.instance?.vifs)
     return [finding("N2I-D018", place, `${show(row.address ?? "")} is ${mac} of ${other}`)];
-  const also = `${mac} is also on ${other} of this machine, with another vif_uuid`;
+  const also = `${mac} is also on ${other} of this machine, with a different vif_uuid`;
   return [finding("N2I-D011", place, also)];
 }
 
@@ -149,7 +149,7 @@ function inspectDeleted(machine: Machine, where: string): readonly Finding[] {
   const { node, interfaces, nova } = machine;
   const names =
     nova === null && node.instance_uuid
-      ? `, it names instance ${show(node.instance_uuid)}, and nova was not read`
+      ? `, it has instance ${show(node.instance_uuid)}, and nova was not read`
       : "";
   return [
     finding("N2I-D004", `${where} deleted`, `deleted is true${names}`),

@@ -67,7 +67,7 @@ export function planFlavors(
       neverMatching(plan, facts),
       elsewhere.length === 0
         ? NOTHING
-        : only("N2I-D233", plan, `instances of it are on ${listed(elsewhere, 5)}`),
+        : only("N2I-D233", plan, `instances with this flavor are on ${listed(elsewhere, 5)}`),
       asked.classes && elsewhere.length === 0 && !gone ? classOf(plan, facts) : NOTHING,
     ];
     const all = together(parts);
@@ -125,7 +125,7 @@ function imagesOf(own: FlavorContext, images: Images, named: boolean): PlannedFl
   const keys = new Set(specs.map(({ key }) => key));
   if (keys.size === 1 && !named) {
     const [key] = keys;
-    return only("N2I-D230", own, `it has ${key} alone`);
+    return only("N2I-D230", own, `it has only ${key}`);
   }
   switch (images.do) {
     case "keep":
@@ -231,7 +231,7 @@ export function judgeSchema(version: number, api: boolean, moving: boolean): rea
       ? `nova ${versionName(version)}`
       : `nova ${version} (${novaReleaseOf(version)})`;
   return [
-    ...findingIf(!api, "N2I-D240", place, "--nova-api-db is not given"),
+    ...findingIf(!api, "N2I-D240", place, "--nova-api-db is not specified"),
     ...findingIf(moving, "N2I-D241", place, "--compute-host moves instances"),
   ];
 }
@@ -251,6 +251,6 @@ export function refuseUnknown(named: ReadonlySet<string>, places: readonly Flavo
   throw new MigrationError(
     "N2I-E107",
     `--flavor ${unknown.map(show).join(", ")} matches no flavor. Flavors: ${listed(names, MOST) || "none"}`,
-    { fix: "Give a flavor's name or flavorid. Flavors of Newton and later need --nova-api-db." },
+    { fix: "Specify a flavor's name or flavorid. Newton and later require --nova-api-db." },
   );
 }

@@ -84,7 +84,7 @@ function refuseTwoHosts(rules: readonly Rule[]): void {
     const of = by === null ? "all machines" : `${by.kind}:${by.value}`;
     throw new MigrationError(
       "N2I-E100",
-      `--compute-host names both ${to} and ${other.to} for ${of}`,
+      `--compute-host specifies both ${to} and ${other.to} for ${of}`,
     );
   }
 }

@@ -70,7 +70,7 @@ export async function* auditInstances(
         uuid === null ? [] : [...lifeFaults(line, row), ...locationFaults(line, row, nova)];
       for (const fault of faults) yield { machine, fault: `instance ${uuid}: ${fault}` };
       for (const { uuid: other, task_state } of foreignInstancesOn(line, there)) {
-        const fault = `instance ${other}: names this node, which has another instance or none in Ironic`;
+        const fault = `instance ${other}: refers to this node, which has a different instance or none in Ironic`;
         yield { machine, fault, ...(task_state !== null && { moving: true }) };
       }
     }

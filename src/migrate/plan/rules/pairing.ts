@@ -43,7 +43,7 @@ export function pair(
     "N2I-E205",
     `the source is ${source} (${versions}), but the upgrade is defined from Juno nova-baremetal to Juno Ironic`,
     {
-      fix: `${nova !== null && nova > JUNO ? "Take a copy of nova's database from Juno" : `Go ${pathFrom(source)}`}, or give --allow-pairing to plan, which records it.`,
+      fix: `${nova !== null && nova > JUNO ? "Take a copy of nova's database from Juno" : `Go ${pathFrom(source)}`}, or run plan with --allow-pairing, which is recorded.`,
     },
   );
 }

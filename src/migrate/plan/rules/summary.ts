@@ -94,7 +94,7 @@ export function renderUnknown(
 /** The plan's changes in nova. Scripts may read this line. */
 export function renderNovaCounts({ hosts, flavors, api }: NovaPlanCounts): string {
   const apart = api === undefined ? "" : `; ${api} of flavors outside of it`;
-  return `Nova: ${hosts} rows that name a compute host to change; ${flavors} extra specs of flavors to change${apart}.`;
+  return `Nova: ${hosts} rows with a compute host to change; ${flavors} extra specs of flavors to change${apart}.`;
 }
 
 /** Scripts read this line, so its format is fixed. */
@@ -102,7 +102,7 @@ export function renderCounts({ nodes, ports, verdicts, machines }: PlanCounts): 
   const { unchanged, drift, conflict, blocked, skipped } = verdicts;
   return (
     `Plan: ${nodes} nodes, ${ports} ports to add; ${unchanged} unchanged; ${drift} drifted; ` +
-    `${conflict} in conflict; ${blocked} blocked; ${skipped} left out; ${machines} machines in all.`
+    `${conflict} in conflict; ${blocked} blocked; ${skipped} skipped; ${machines} machines in total.`
   );
 }
 

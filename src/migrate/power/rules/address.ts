@@ -18,18 +18,18 @@ function formFault(text: string): string | null {
   if (USUAL.test(text)) return null;
   const four = ipv4(text);
   if (four !== null) return isNobodys4(four) ? NOBODYS : null;
-  if (text.trim() !== text) return "has a blank at its beginning or end";
-  if (/[,;\s]/.test(text)) return "is a list, or has a blank in it";
-  if (/[^\x21-\x7e]/.test(text)) return "has a character that no address has";
+  if (text.trim() !== text) return "starts or ends with a space";
+  if (/[,;\s]/.test(text)) return "is a list, or contains a space";
+  if (/[^\x21-\x7e]/.test(text)) return "contains a character that is not allowed in an address";
   if (text.startsWith("-")) return "begins with a dash, so a program reads it as an option";
   if (/[[\]]/.test(text)) return "is in brackets";
   if (text.includes("/")) return "is a URL or a network";
   const [bare = "", zone, ...more] = text.split("%");
   if (isIpv6(bare) && zone !== "" && more.length === 0)
     return /^(?:[0:]+$|ff)/i.test(bare) ? NOBODYS : null;
-  if (/^(null|none|nil|undefined)$/i.test(text)) return "is how a script writes that there is none";
-  if (/^[^:]+:\d*$/.test(text)) return "has a port in it";
-  if (text.includes(":")) return "is no IPv6 address";
+  if (/^(null|none|nil|undefined)$/i.test(text)) return "is a placeholder for a missing address";
+  if (/^[^:]+:\d*$/.test(text)) return "contains a port";
+  if (text.includes(":")) return "is not an IPv6 address";
   return nameFault(text);
 }
 
@@ -61,7 +61,7 @@ function plain(text: string): string {
   return [host.replace(/\.$/, ""), ...zone].join("%");
 }
 
-const NOBODYS = "is no single machine's: unspecified, broadcast or multicast";
+const NOBODYS = "is not the address of a single machine: unspecified, broadcast or multicast";
 
 /** The four numbers. Null for other texts. Some programs read a leading zero as octal. */
 function ipv4(text: string): readonly number[] | null {
@@ -83,7 +83,7 @@ function isIpv6(text: string): boolean {
 function nameFault(text: string): string | null {
   const labels = text.replace(/\.$/, "").split(".");
   // Programs read these as octal, hexadecimal or short addresses.
-  if (/^(\d+|0x[0-9a-f]*)$/i.test(labels.at(-1) ?? "")) return "is no IPv4 address";
+  if (/^(\d+|0x[0-9a-f]*)$/i.test(labels.at(-1) ?? "")) return "is not an IPv4 address";
   const fits = (label: string): boolean => /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/i.test(label);
-  return text.length <= 253 && labels.every(fits) ? null : "is no address and no host name";
+  return text.length <= 253 && labels.every(fits) ? null : "is neither an address nor a host name";
 }

@@ -114,6 +114,6 @@ function queryChange(id: number, reading: PowerReading, way: PowerMethod): strin
   if (isAbout(reading, id, way)) return null;
   if (asked === undefined) return "the reading has no settings";
   return asked.words === way.words
-    ? "asked with another password, Kg or MAC than would be loaded"
+    ? "asked with a password, Kg or MAC other than the one to be loaded"
     : `asked ${asked.words}, but ${way.words} would be loaded`;
 }

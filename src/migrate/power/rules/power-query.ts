@@ -98,14 +98,14 @@ function ipmiMethod(info: JsonObject): PowerMethod {
   if (port === null || port < 1 || port > 65_535) return cannot("driver_info.ipmi_port is no port");
   const suite = numberOf(info.ipmi_cipher_suite, -1);
   if (suite === null || (suite !== -1 && !SUITES.includes(suite)))
-    return cannot("driver_info.ipmi_cipher_suite is none that is asked for here: 3 or 17");
+    return cannot("driver_info.ipmi_cipher_suite must be 3 or 17");
   const level = text(info.ipmi_priv_level).toUpperCase() || "ADMINISTRATOR";
   if (level !== "ADMINISTRATOR" && level !== "OPERATOR")
-    return cannot("driver_info.ipmi_priv_level cannot switch a machine: OPERATOR is the least");
+    return cannot("driver_info.ipmi_priv_level must be at least OPERATOR for power control");
   if (!["", "2.0"].includes(text(info.ipmi_protocol_version)))
-    return cannot("driver_info.ipmi_protocol_version is not 2.0, which is all that is asked here");
+    return cannot("driver_info.ipmi_protocol_version is not 2.0, the only supported version");
   if (!["", "no"].includes(text(info.ipmi_bridging)))
-    return cannot("driver_info.ipmi_bridging leads to another controller, which is not asked here");
+    return cannot("driver_info.ipmi_bridging is not supported");
   const kg = secretOf(info.ipmi_hex_kg_key);
   const login: IpmiLogin = {
     ...{ address, port, user: text(info.ipmi_username), level, kg },
@@ -121,7 +121,7 @@ function ipmiMethod(info: JsonObject): PowerMethod {
 }
 
 const BY_PASSWORD =
-  "the host of the virtual machine is logged in to by password, and power uses ssh with a key only: set virtual_power_host_key in place of virtual_power_host_pass in nova.conf and extract again, or look at the machine and accept it";
+  "the host of the virtual machine is configured with a password, but power uses ssh only with a key: set virtual_power_host_key instead of virtual_power_host_pass in nova.conf and run extract again, or check the machine and accept the finding";
 
 function virtualMethod(info: JsonObject, macs: readonly string[]): PowerMethod {
   const address = text(info.ssh_address);
@@ -129,7 +129,7 @@ function virtualMethod(info: JsonObject, macs: readonly string[]): PowerMethod {
   const fault = addressFault(address);
   if (fault !== null) return noMethod("incomplete", `driver_info.ssh_address ${fault}`, address);
   if (info.ssh_key_contents !== undefined)
-    return noMethod("incomplete", "driver_info.ssh_key_contents is not used here", address);
+    return noMethod("incomplete", "driver_info.ssh_key_contents is not supported", address);
   const host: VirtualPower = {
     virtual_power_ssh_host: address,
     virtual_power_ssh_port: numberOf(info.ssh_port, 22) ?? Number.NaN,

@@ -189,7 +189,7 @@ async function* strangers(
       if (!ours.has(uuid)) {
         tally.extra += 1;
         const named = { resource: "node", uuid, bm_node_id: null } as const;
-        yield verdict(named, "extra", [], "carries the mark of this tool, but is not in this plan");
+        yield verdict(named, "extra", [], "has the mark of this tool, but is not in this plan");
       }
 }
 

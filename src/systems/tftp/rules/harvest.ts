@@ -9,7 +9,7 @@ import { uuidOf } from "./pxe-config.ts";
 function fault(boot: BootFile, instance: string): readonly [FindingCode, string] | null {
   switch (boot.kind) {
     case "no-tree":
-      return ["N2I-D707", "--tftp-root names no tree of this host"];
+      return ["N2I-D707", "--tftp-root does not specify a tree for this host"];
     case "missing":
       return ["N2I-D700", `${boot.path} is not in the tree`];
     case "refused":
@@ -46,7 +46,7 @@ export function inspectBoot({ boot, node }: Machine): readonly Finding[] {
   if (wrong !== null) return [finding(wrong[0], where, wrong[1])];
   if (boot.kind !== "read") return [];
   const gone = (["kernel", "ramdisk"] as const).filter((file) => !boot[file]);
-  const empty = `${gone.join(" and ")} of ${boot.path} not there, or empty`;
+  const empty = `${gone.join(" and ")} of ${boot.path} missing or empty`;
   return [
     ...findingIf(gone.length > 0, "N2I-D706", where, empty),
     ...Object.entries(boot.links)

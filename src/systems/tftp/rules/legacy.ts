@@ -50,7 +50,7 @@ export function legacyStage(
 
 function folder(path: string, found: ObservedState): BootPart<ImageName> {
   if (found.kind === "absent") return { path, do: "folder" };
-  return found.kind === "folder" ? null : `${path} is no folder`;
+  return found.kind === "folder" ? null : `${path} is not a folder`;
 }
 
 function file(
@@ -63,9 +63,9 @@ function file(
   if (found.kind === "file" && found.bytes > 0)
     return bytes === null || found.bytes === bytes
       ? null
-      : `${path} is there with ${found.bytes} bytes, and Glance's image has ${bytes}`;
+      : `${path} exists with ${found.bytes} bytes, but Glance's image has ${bytes}`;
   if (found.kind !== "absent") return `${path} exists, but is not an image`;
-  return lack === null ? { path, do: "copy", file: image } : `${path} is not there: ${lack}`;
+  return lack === null ? { path, do: "copy", file: image } : `${path} does not exist: ${lack}`;
 }
 
 function config({ instance, text }: LegacyBoot, found: ObservedState): BootPart<ImageName> {
@@ -84,7 +84,7 @@ function link(
 ): BootPart<ImageName> {
   if (found.kind === "absent")
     return { path, do: "link", target: `${served.replace(/\/+$/, "")}/${instance}/config` };
-  if (found.kind !== "link") return `${path} is no link`;
+  if (found.kind !== "link") return `${path} is not a link`;
   return linkTarget(found.target, served, instance) === `${instance}/config`
     ? null
     : `${path} leads to ${found.target}`;

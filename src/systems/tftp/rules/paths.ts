@@ -5,7 +5,7 @@ function segments(path: string): readonly string[] | null {
 }
 
 /**
- * The path below the root, because the tree may be a copy. Null if it leads out of the tree.
+ * The path below the root, because the tree may be a copy. Null if it points outside the tree.
  *
  * @param root the host's tftp_root, or nova's default
  */

@@ -63,7 +63,7 @@ export function stage(wanted: RequiredBoot, tree: TreeState, served: string) {
 
 function folder(path: string, found: ObservedState): BootPart {
   if (found.kind === "absent") return { path, do: "folder" };
-  return found.kind === "folder" ? null : `${path} is ${named(found)}, no folder`;
+  return found.kind === "folder" ? null : `${path} is ${named(found)}, not a folder`;
 }
 
 function file(
@@ -77,7 +77,7 @@ function file(
   if (found.kind !== "absent") return `${path} is ${named(found)}`;
   return tree.source[name]
     ? { path, do: "copy", file: name }
-    : `${path} is not there, and no old tree has the tenant's (--from)`;
+    : `${path} does not exist, and no old tree has the tenant's file (--from)`;
 }
 
 function config(wanted: RequiredBoot, found: ObservedState, served: string): BootPart {
@@ -130,7 +130,7 @@ function link(
 ): BootPart {
   const target = `../${wanted.node}/config`;
   if (found.kind === "absent") return { path, do: "link", target };
-  if (found.kind !== "link") return `${path} is ${named(found)}, no link`;
+  if (found.kind !== "link") return `${path} is ${named(found)}, not a link`;
   const leads = (uuid: string): boolean =>
     roots.some((root) => linkTarget(found.target, root, uuid) === `${uuid}/config`);
   if (leads(wanted.node)) return null;
@@ -169,7 +169,7 @@ export async function stumbles(
     macs.map(async (mac) => {
       const name = linkOf(mac);
       const target = await server.link(name);
-      if (target === null) return [`${name} is no link`];
+      if (target === null) return [`${name} is not a link`];
       if (!roots.some((root) => linkTarget(target, root, node) === `${node}/config`))
         return [`${name} leads to ${target}`];
       return [];
@@ -179,7 +179,7 @@ export async function stumbles(
   return [
     ...new Set(stumbles.flat()),
     ...(text === null
-      ? [`${node}/config is not there`]
+      ? [`${node}/config does not exist`]
       : await inConfig(text, node, boot, server, roots)),
   ];
 }
@@ -201,7 +201,7 @@ async function inConfig(
       : [`${node}/config has root=${label.root}`];
   for (const file of [label.kernel, label.ramdisk]) {
     const at = file === null ? null : locate(file, node, roots);
-    if (at === null || !(await server.size(at))) wrong.push(`${file ?? "a kernel"} is not there`);
+    if (at === null || !(await server.size(at))) wrong.push(`${file ?? "a kernel"} does not exist`);
   }
   return wrong;
 }

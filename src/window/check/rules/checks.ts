@@ -54,7 +54,7 @@ const loaded = needing(["bm"], (view) => {
   return joined([
     resultOf(
       apart(view, bm),
-      "machines whose instance is another one elsewhere",
+      "machines whose instance differs in the plan, Ironic or nova",
       "run extract and plan again. Roll back a loaded node first",
     ),
     resultOf(
@@ -63,7 +63,7 @@ const loaded = needing(["bm"], (view) => {
         return code === null ? null : `bm_nodes.id=${id} ${lower(instance_uuid)} (${code})`;
       }),
       "machines that are loaded without their instance in nova_bm",
-      "run explain for the named finding. The rows Duplicate and Deleted instances have the fix",
+      "run explain for the listed finding. The rows Duplicate and Deleted instances have the fix",
       "Warning",
     ),
     isRefused(ironic) ? unseen("--ironic-db") : counted(view, bm, ironic.nodes),
@@ -86,8 +86,8 @@ export function checkAll(view: CheckView): readonly CheckRow[] {
 }
 
 const WHY: { readonly [is in CheckView["run"]["is"]]: readonly [why: string, fix: string] } = {
-  absent: ["is not there", "nova2ironic extract, then plan. Check --run"],
-  other: ["holds no run", "nova2ironic extract, then plan. Check --run"],
+  absent: ["does not exist", "nova2ironic extract, then plan. Check --run"],
+  other: ["is not a run", "nova2ironic extract, then plan. Check --run"],
   run: ["has no plan", "nova2ironic plan"],
 };
 
@@ -96,7 +96,7 @@ function withPlan({ planned, inspect }: Check, view: CheckView): CheckResult {
   const found = inspect(view);
   if (planned !== true || view.plan !== null || found.result !== "Success") return found;
   const [why, fix] = WHY[view.run.is];
-  return joined([warning(`Not held against a plan: ${view.run.path} ${why}.`, fix), found]);
+  return joined([warning(`Not compared with a plan: ${view.run.path} ${why}.`, fix), found]);
 }
 
 /** The worst row decides. */
@@ -113,7 +113,7 @@ function apart(view: CheckView, bm: BmFacts): Several {
     const line = lines({ id, uuid });
     const node = nodes(uuid).at(-1);
     const bare = bareBy(line);
-    const has = bare === null ? `has ${instance_uuid ?? "none"}` : `loads without any (${bare})`;
+    const has = bare === null ? `has ${instance_uuid ?? "none"}` : `loads no instance (${bare})`;
     const hold = (place: string, there: string | null): void => {
       if (lower(there) !== (bare === null ? lower(instance_uuid) : ""))
         found.add(`bm_nodes.id=${id} ${has}, ${there ?? "none"} in ${place}`);

@@ -6,12 +6,12 @@ import { type Check, fine, isRefused, needing, resultOf, unreadable, warning } f
 
 /** @source facts/nova-bm.md 4.2; facts/systems.md D3 */
 const flavors = needing(["nova", "ironic"], ({ nova, ironic, plan, api }) => {
-  if (!ironic.flavored) return fine(`Nova of ${ironic.release} ignores deploy images of flavors.`);
+  if (!ironic.flavored) return fine(`Nova of ${ironic.release} ignores deploy images in flavors.`);
   const seen = api === null || isRefused(api) ? null : api;
   if (hasMovedToApi(nova.version) && seen === null)
     return warning(
       `Flavors of nova ${versionName(nova.version)} are in nova_api, which was not read.`,
-      "give --nova-api-db",
+      "specify --nova-api-db",
     );
   if (hasMovedToApi(nova.version) && seen?.flavors === null)
     return unreadable("--nova-api-db", "flavors and flavor_extra_specs");
@@ -26,13 +26,13 @@ const flavors = needing(["nova", "ironic"], ({ nova, ironic, plan, api }) => {
       [...new Set(old.map(({ flavor }) => flavor))],
       plan === null
         ? "flavors have deploy images, and without a plan Ironic's images are unknown"
-        : "flavors name deploy images of nova-baremetal, with which a rebuild hangs",
+        : "flavors have deploy images of nova-baremetal, which make a rebuild hang",
       `nova2ironic plan --nova-db DB${seen === null ? "" : " --nova-api-db DB"} --deploy-kernel ID --deploy-ramdisk ID${byName(old, all)}`,
       "Warning",
     );
   const names = new Set(all.map(({ flavor }) => flavor));
   return fine(
-    `${counted(names.size, "flavor names", "flavors name")} deploy images: Ironic's, or apply changes them.`,
+    `${counted(names.size, "flavor has", "flavors have")} deploy images that are Ironic's or that apply changes.`,
   );
 });
 
@@ -44,30 +44,30 @@ function byName(old: readonly DeployImage[], all: readonly DeployImage[]): strin
   const names = halves.map(({ flavor }) => ` --flavor '${flavor.replaceAll("'", "'\\''")}'`);
   return halves.length < old.length
     ? `${names.join("")} (N2I-D231)`
-    : `${names.join("")} (N2I-D230: it has one of the two)`;
+    : `${names.join("")} (N2I-D230: it has only one of the two)`;
 }
 
-/** A take-over or deployment needs an image that the plan lacks. */
+/** A takeover or deployment needs an image that the plan lacks. */
 const NO_IMAGE = "N2I-D402";
 
 /** @source facts/systems.md D R25 */
 const images = needing(["nova", "ironic"], (view) => {
   const { nova, plan } = view;
   const found = createSeveral();
-  for (const uuid of imageless(view, nova)) found.add(`instance ${uuid} names no image`);
+  for (const uuid of imageless(view, nova)) found.add(`instance ${uuid} has no image`);
   let used = false;
   for (const { uuid, instance_uuid, findings } of plan?.machines ?? []) {
     if (findings.get(NO_IMAGE) !== false) continue;
-    found.add(`node ${uuid} lacks one (${NO_IMAGE})`);
+    found.add(`node ${uuid} lacks an image (${NO_IMAGE})`);
     used ||= Boolean(instance_uuid);
   }
   for (const { uuid, findings } of plan?.machines ?? [])
     if (findings.get(NO_IMAGE) === true)
-      found.add(`node ${uuid} lacks one, as you accepted (${NO_IMAGE})`);
+      found.add(`node ${uuid} lacks an image, as you accepted (${NO_IMAGE})`);
   const result = resultOf(
     found,
-    "images are not known",
-    `nova2ironic explain ${NO_IMAGE}; deploy_kernel and deploy_ramdisk in the site document`,
+    "images are unknown",
+    `run nova2ironic explain ${NO_IMAGE}, or set deploy_kernel and deploy_ramdisk in the site document`,
     used ? "Failure" : "Warning",
   );
   return result.result === "Success" ? active(view) : result;
@@ -84,26 +84,26 @@ function* imageless({ bm, plan }: CheckView, { instances }: NovaFacts): Generato
 /** The images' status in Glance, if it was queried. */
 function active({ glance, plan }: CheckView): CheckResult {
   if (glance === null)
-    return fine("Each is named; whether it is active was not checked (--glance).");
+    return fine("Each image is specified, but whether it is active was not checked (--glance).");
   if (isRefused(glance)) {
     const { code, message } = glance.refused;
-    return warning(`Glance could not be asked: ${code} ${message}`, `nova2ironic explain ${code}`);
+    return warning(`Glance could not be read: ${code} ${message}`, `nova2ironic explain ${code}`);
   }
   const bad = [...glance].filter(([, status]) => status !== "active");
   const deploys = bad.filter(([id]) => plan?.images.has(id));
   const named = ([id, status]: readonly [string, string]): string =>
-    status === "" ? `${id} is not there` : `${id} is ${status}`;
+    status === "" ? `${id} does not exist` : `${id} is ${status}`;
   if (deploys.length > 0)
     return resultOf(
       deploys.map(named),
       "deploy images that are not active",
-      "openstack image create, and the new ids in the site document; then plan again",
+      "run openstack image create, set the new ids in the site document, then run plan again",
     );
   return bad.length === 0
     ? fine(`${counted(glance.size, "image is", "images are")} active.`)
     : resultOf(
         bad.map(named),
-        "images of tenants that are not active: the next rebuild fails, and on Juno and Kilo the take-over",
+        "images of tenants that are not active: the next rebuild fails, and on Juno and Kilo the takeover",
         "openstack image set --activate IMAGE, or upload it again under its id",
         "Warning",
       );
@@ -119,7 +119,7 @@ const aggregates = needing(["nova", "ironic"], (view) => {
   for (const { service_host } of isRefused(view.bm) ? [] : view.bm.nodes)
     hosts.add(service_host ?? "");
   if (planned === null && (hosts.size < 2 || !ironic.clustered))
-    return fine("No host has to be renamed, and the plan renames none.");
+    return fine("No host has to be renamed, and the plan does not rename any host.");
   const own = !hasMovedToApi(nova.version);
   const apart = view.api !== null && !isRefused(view.api) ? view.api : null;
   const members = own ? nova.aggregates : (apart?.aggregates ?? null);
@@ -128,15 +128,15 @@ const aggregates = needing(["nova", "ironic"], (view) => {
   if (members === null)
     return warning(
       `Aggregates of nova ${versionName(nova.version)} are in nova_api, which was not read.`,
-      "give --nova-api-db",
+      "specify --nova-api-db",
     );
   const of = (host: string): Members => members.filter((row) => row.host === host);
   if (planned === null)
     return resultOf(
       [...hosts].flatMap((host) => of(host).map(({ name }) => `${host} in ${name}`)),
-      "memberships of hosts that become one",
+      "aggregate memberships of hosts that are merged",
       own
-        ? "nova2ironic plan --nova-db DB --compute-host NAME: it joins the aggregates that all of them have in common"
+        ? "nova2ironic plan --nova-db DB --compute-host NAME: the new host joins the aggregates that all of them have in common"
         : ADD,
       "Warning",
     );
@@ -150,19 +150,19 @@ const aggregates = needing(["nova", "ironic"], (view) => {
     ]);
     return of(from)
       .filter(({ id }) => !kept.has(id))
-      .map(({ name }) => `${name}: ${from} is in it, ${to} will not be`);
+      .map(({ name }) => `${name}: ${from} is a member, ${to} will not be`);
   });
   return resultOf(
     left,
     "instances that leave their aggregates because their host is renamed",
-    own ? "nova aggregate-add-host AGGREGATE HOST, then plan again" : ADD,
+    own ? "nova aggregate-add-host AGGREGATE HOST, then run plan again" : ADD,
     "Warning",
   );
 });
 
 /** Nova refuses unknown hosts in aggregates. */
 const ADD =
-  "openstack aggregate add host AGGREGATE HOST, once the nova-compute of the new host has started and nova-manage cell_v2 discover_hosts ran (N2I-D241)";
+  "openstack aggregate add host AGGREGATE HOST, once the nova-compute of the new host has started and nova-manage cell_v2 discover_hosts has run (N2I-D241)";
 
 /** Flavors, images and aggregates. */
 export const CLOUD: readonly Check[] = [

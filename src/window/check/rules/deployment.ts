@@ -42,7 +42,7 @@ function schemas(view: CheckView): CheckResult {
     refusals(sides(view).filter(({ code }) => code !== PRIVILEGE)),
     view.nova !== null
       ? FINE
-      : warning("Nova was not read, so its instances are unknown.", "give --nova-db"),
+      : warning("Nova was not read, so its instances are unknown.", "specify --nova-db"),
     others(view),
     inClear(view),
   ]);
@@ -52,7 +52,7 @@ function schemas(view: CheckView): CheckResult {
 function inClear({ servers }: CheckView): CheckResult {
   return resultOf(
     servers.filter(({ clear }) => clear).map(({ option, shown }) => `${option} ${shown}`),
-    "connections to databases are not encrypted, and passwords of BMCs use them",
+    "database connections are not encrypted, but they transfer BMC passwords",
     "enable TLS in the server, or run this tool on the database's host",
     "Warning",
   );
@@ -71,7 +71,7 @@ function others({ servers, plan }: CheckView): CheckResult {
   return resultOf(
     found,
     "databases are not those of the plan, so apply would refuse it",
-    "give the databases of the plan, or run extract, then plan. Check --run",
+    "specify the databases of the plan, or run extract, then plan. Also check --run",
     "Warning",
   );
 }
@@ -90,7 +90,7 @@ function pairing({ pairing: pair, plan, bm, nova, ironic }: CheckView): CheckRes
   return pair.wanted || plan?.paired === true
     ? { result: "Warning", details: `${pair.why}.` }
     : failure(
-        `${pair.why}: not of one release.`,
+        `${pair.why}: the releases differ.`,
         "upgrade the source to Juno first, or run plan and check with --allow-pairing",
       );
 }
@@ -102,11 +102,11 @@ function applies({ plan, run }: CheckView): CheckResult {
   const [left, result] = leaves ? [LEFT_OUT, "Warning" as const] : ["", "Failure" as const];
   const show = `nova2ironic show ${run.path}/plan`;
   return joined([
-    fresh ? FINE : failure("The plan was made from another snapshot.", "nova2ironic plan"),
+    fresh ? FINE : failure("The plan was made from a different snapshot.", "nova2ironic plan"),
     loads > 0
       ? FINE
       : failure(
-          "The plan loads no machine, and apply refuses it.",
+          "The plan does not load any machine, so apply refuses it.",
           `${show} shows the reasons. Resolve them, then plan`,
         ),
     resultOf(
@@ -117,7 +117,7 @@ function applies({ plan, run }: CheckView): CheckResult {
     ),
     resultOf(
       conflicts,
-      `machines are in conflict with rows of Ironic${left}`,
+      `machines conflict with rows in Ironic${left}`,
       `${show}. Remove the conflicting rows, then plan. Or exclude the machines with --skip-blocked`,
       result,
     ),
@@ -132,7 +132,7 @@ function applies({ plan, run }: CheckView): CheckResult {
 function aged(readings: NonNullable<PlanFacts["applies"]["readings"]>): CheckResult {
   const { same, minutes } = readings;
   if (!same)
-    return failure("The plan was made with other power readings.", "run plan after the last power");
+    return failure("The plan has different power readings.", "run plan after the last power");
   if (minutes < -POWER_AHEAD)
     return failure(
       `The oldest power reading is dated ${(-minutes).toFixed(0)} min ahead of this host's clock.`,
@@ -141,7 +141,7 @@ function aged(readings: NonNullable<PlanFacts["applies"]["readings"]>): CheckRes
   const age = `The oldest power reading is ${minutes.toFixed(0)} min old`;
   if (minutes <= POWER_MAX_AGE) return fine(`${age}.`);
   return warning(
-    `${age}, and apply takes none older than ${POWER_MAX_AGE}.`,
+    `${age}, and apply does not accept readings older than ${POWER_MAX_AGE}.`,
     "run power, then plan, right before apply. Or run apply with --power-max-age MINUTES",
   );
 }
@@ -156,21 +156,21 @@ function privileges(view: CheckView): CheckResult {
           resultOf(
             side.forbidden.statements,
             what,
-            `run check with the user of apply; or ${side.forbidden.grants.join("; ")}`,
+            `run check as the user that apply uses, or run: ${side.forbidden.grants.join("; ")}`,
           ),
           resultOf(
             side.forbidden.missing,
-            `tables are missing behind ${option}, which no grant fixes`,
+            `tables are missing in the database of ${option}, which a grant does not fix`,
             `compare ${option} and its schema (nova-manage or ironic-dbsync names its version)`,
           ),
         ];
-  const planned = "refuses this user, and the plan for Nova or its rollback needs it";
+  const planned = "denies this user, and that the plan for Nova or its rollback requires";
   const all = [
     read,
     isRefused(view.ironic) ? unseen("--ironic-db") : FINE,
-    ...held(view.ironic, "--ironic-db", "statements Ironic's database refuses this user"),
-    ...held(view.nova, "--nova-db", `statements nova's database ${planned}`),
-    ...held(view.api, "--nova-api-db", `statements nova_api's database ${planned}`),
+    ...held(view.ironic, "--ironic-db", "statements that Ironic's database denies this user"),
+    ...held(view.nova, "--nova-db", `statements that nova's database ${planned}`),
+    ...held(view.api, "--nova-api-db", `statements that nova_api's database ${planned}`),
   ];
   const nova = view.plan?.nova ?? null;
   const open = [
@@ -180,7 +180,7 @@ function privileges(view: CheckView): CheckResult {
   const unasked =
     open.length === 0
       ? FINE
-      : warning("The plan's rows of Nova were not checked.", `give ${open.join(" and ")}`);
+      : warning("The plan's Nova rows were not checked.", `specify ${open.join(" and ")}`);
   return joined([...all, unasked]);
 }
 
@@ -196,7 +196,7 @@ function clocks({ servers }: CheckView): CheckResult {
   return resultOf(
     off.map(({ option, ahead }) => `${option} by ${((ahead ?? 0) / 1000).toFixed(1)} s`),
     "clocks that differ from this machine's",
-    "chronyc makestep, there or here",
+    "run chronyc makestep on the machine with the wrong clock",
     far ? "Failure" : "Warning",
   );
 }
@@ -226,7 +226,7 @@ function galera({ servers }: CheckView): CheckResult {
 function space({ bm, run }: CheckView): CheckResult {
   const machines = isRefused(bm) ? 0 : bm.nodes.length;
   const wanted = ROOM.base + machines * ROOM.machine;
-  const said = `${Math.floor(run.free / MIB)} MiB free in ${run.path}, ${Math.ceil(wanted / MIB)} MiB are wanted`;
+  const said = `${Math.floor(run.free / MIB)} MiB free in ${run.path}, ${Math.ceil(wanted / MIB)} MiB are required`;
   return run.free >= wanted
     ? fine(`${said}.`)
     : failure(

@@ -30,8 +30,8 @@ function ofLater<T extends object>(
 ): CheckResult {
   if (isRefused(ironic)) return unseen("--ironic-db");
   if (isRefused(bm)) return unseen("--nova-bm-db");
-  if (side === null && !ironic.cells) return fine(`Nova of ${ironic.release} needs none.`);
-  if (side === null) return warning("Not looked at.", `give ${option}`);
+  if (side === null && !ironic.cells) return fine(`Nova in ${ironic.release} does not require it.`);
+  if (side === null) return warning("Not checked.", `specify ${option}`);
   if (isRefused(side)) return unseen(option);
   const found = inspect(side, () => tenantsOf(bm, plan));
   const left = countOf(bm.nodes, ({ id }) => plan?.skipped.has(id));
@@ -58,7 +58,7 @@ function mappings(view: CheckView): CheckResult {
     // map_instances skips existing mappings.
     return resultOf(
       said(tenants(), ({ uuid }) => (cellless.has(uuid) ? uuid : null)),
-      "instance mappings name no cell, and their instances can be neither stopped nor deleted",
+      "instance mappings have no cell, and their instances can be neither stopped nor deleted",
       "UPDATE instance_mappings SET cell_id=(SELECT id FROM cell_mappings WHERE uuid='CELL') WHERE cell_id IS NULL AND instance_uuid='INSTANCE'",
     );
   });
@@ -78,7 +78,7 @@ function allocations(view: CheckView): CheckResult {
     if (wrong.length > 0)
       return resultOf(
         wrong,
-        "providers have another uuid than their compute node, and are never updated",
+        "providers have a uuid that differs from their compute node, and are never updated",
         "UPDATE compute_nodes SET uuid='PROVIDER' WHERE hypervisor_hostname='NODE', nova-compute stopped",
       );
     const strange = said(tenants(), ({ uuid, machine }) => {
@@ -90,8 +90,8 @@ function allocations(view: CheckView): CheckResult {
     if (strange.length > 0)
       return resultOf(
         strange,
-        "instances with an allocation on another provider than their machine's",
-        "openstack resource provider allocation delete INSTANCE, then check again",
+        "instances with an allocation on a provider other than their machine's",
+        "openstack resource provider allocation delete INSTANCE, then run check again",
       );
     const there = index(providers, "name");
     return bare(
@@ -119,18 +119,18 @@ function bare(
     provided &&= other;
     const lacks = [
       ...(one ? [] : ["its embedded flavor has no resources:CUSTOM_*"]),
-      ...(other ? [] : ["its machine no provider"]),
+      ...(other ? [] : ["its machine has no provider"]),
     ];
     return lacks.length === 0 ? uuid : `${uuid} (${lacks.join(", ")})`;
   });
   const fixes = [
     ...(provided
       ? []
-      : ["start nova-compute once the machines are loaded, which makes the providers"]),
+      : ["start nova-compute after the machines are loaded, which creates the providers"]),
     ...(classed
       ? []
       : [
-          "nova-manage db ironic_flavor_migration --resource_class CLASS --all (Pike 16.0.2 to Victoria; where machines have several classes --host HOST --node NODE in place of --all; it looks at compute nodes of the ironic driver alone), as heal_allocations goes by instance_extra.flavor",
+          "nova-manage db ironic_flavor_migration --resource_class CLASS --all (Pike 16.0.2 to Victoria), because heal_allocations uses instance_extra.flavor. If machines have several classes, use --host HOST --node NODE instead of --all. The command considers only compute nodes of the ironic driver",
         ]),
     heal(),
   ];

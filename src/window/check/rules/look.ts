@@ -38,14 +38,14 @@ export function isRefused<T extends object>(side: T | Refused): side is Refused 
 export function unseen(option: string): CheckResult {
   return warning(
     `Not checked: ${option} was not read.`,
-    "give it, or see the rows Databases and Privileges",
+    "specify it, or see the rows Databases and Privileges",
   );
 }
 
 /** A readable database may hide tables: MySQL shows only those with a grant. */
 export function unreadable(option: string, tables: string): CheckResult {
   return warning(
-    `Not checked: ${tables} cannot be read behind ${option}.`,
+    `Not checked: ${tables} cannot be read with ${option}.`,
     `GRANT SELECT on ${tables} to its user, or compare ${option}`,
   );
 }
@@ -105,7 +105,7 @@ export interface MachineFact {
 }
 
 /** For machines that apply skips. */
-export const LEFT_OUT = ", and are left out (--skip-blocked)";
+export const LEFT_OUT = ", and are excluded (--skip-blocked)";
 
 /**
  * As `resultOf`, but operator decisions never fail: machines that the plan skips are excluded, and

@@ -50,11 +50,11 @@ const hosts = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) => {
   }
   if (open.length + taken.length === 0)
     return fine(
-      `${counted(count, "instance names", "instances name")} the nova-compute of their machine.`,
+      `${counted(count, "instance has", "instances have")} the nova-compute host of their machine.`,
     );
   const what = "instances whose host is not the nova-compute of their machine";
   return open.length > 0
-    ? resultOf(open, `${what}; through Kilo it destroys them when it starts`, FIX)
+    ? resultOf(open, `${what}. Through Kilo, nova-compute destroys them when it starts`, FIX)
     : resultOf(taken, `${what}, as you accepted`, FIX, "Warning");
 });
 
@@ -87,7 +87,7 @@ function* tenantsOf(bm: BmFacts, nova: NovaFacts, plan: PlanFacts | null): Gener
       ...(lower(node) === lower(machine)
         ? []
         : [`${uuid} on node ${named(node)}, its machine is ${named(machine)}`]),
-      ...(known ? [] : [`${uuid} under ${named(host)}, which is no nova-compute`]),
+      ...(known ? [] : [`${uuid} under ${named(host)}, which is not a nova-compute host`]),
     ];
     const accepted = held.some((code) => line?.findings.get(code) === true);
     yield { uuid, host, fault, accepted };
@@ -108,15 +108,15 @@ const evacuations = needing(["bm", "nova"], (view) => {
   const { evacuations: records } = nova;
   if (records === null && nova.version >= LIBERTY)
     return warning(
-      `Nova ${versionName(nova.version)} keeps records of evacuations, and none can be read: there is no migrations table with a migration_type.`,
+      `Nova ${versionName(nova.version)} keeps evacuation records, but they cannot be read, because there is no migrations table with a migration_type.`,
       "GRANT SELECT on migrations to this user, or compare --nova-db",
     );
   if (records === null) {
     const { result, details } = hosts(view);
     const habit =
-      "This nova keeps no records of evacuations: through Kilo nova-compute destroys, when it starts, every instance on its machines whose host is not its own";
+      "This Nova does not keep evacuation records. Through Kilo, when nova-compute starts, it destroys every instance on its machines that has a different host";
     return result === "Success"
-      ? fine(`${habit}. There will be none.`)
+      ? fine(`${habit}. No instance will have a different host.`)
       : { result, details: `${habit}. ${details}` };
   }
   const claimed = machinesBy(bm, "instance_uuid");
@@ -164,7 +164,7 @@ const reaped = needing(["bm", "nova"], ({ bm, nova, plan }) => {
       plan,
       ["N2I-D202"],
       "machines whose instance is deleted in nova, and which nova-compute would tear down",
-      "nova2ironic explain N2I-D202, and decide on each machine; running_deleted_instance_action=noop in every nova.conf until then",
+      "run nova2ironic explain N2I-D202, and decide on each machine. Until then, set running_deleted_instance_action=noop in every nova.conf",
     ),
     resultOf(
       queued,

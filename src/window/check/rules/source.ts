@@ -49,8 +49,8 @@ const computes = needing(["bm", "nova"], ({ bm, nova, plan, watched: seconds }) 
   return seconds >= STILL
     ? fine(`No heartbeat in ${seconds} s.`)
     : warning(
-        `No heartbeat in ${seconds} s, which is too short for a proof.`,
-        `check with --watch ${STILL}`,
+        `No heartbeat in ${seconds} s, which is too short to confirm that nova-compute is stopped.`,
+        `run check with --watch ${STILL}`,
       );
 });
 
@@ -100,9 +100,9 @@ function machinesOf(bm: BmFacts) {
   };
 }
 
-const WHAT = "requests wait in message queues";
+const WHAT = "requests are waiting in message queues";
 const FIX =
-  "run the commands named on the message broker while nova-compute is stopped, then openstack server set --state active INSTANCE where task_state is set; accept N2I-D243 for what was purged";
+  "run the listed commands on the message broker while nova-compute is stopped, then openstack server set --state active INSTANCE if task_state is set. Accept N2I-D243 for purged requests";
 
 /** Requests that a nova-compute executes when it starts. @source facts/systems-measured.md A1+ */
 const queued = needing(["bm", "nova"], ({ bm, nova, plan }) => {
@@ -207,7 +207,7 @@ function* withoutTheirLike(
   for (const row of instances)
     if (!row.deleted && claimed(row.uuid).length === 0 && native(row.uuid).length === 0)
       yield {
-        text: `${row.uuid} is on ${row.node ?? `host ${row.host}`} in nova alone`,
+        text: `${row.uuid} is on ${row.node ?? `host ${row.host}`} only in nova`,
         machines: of(row),
       };
 }

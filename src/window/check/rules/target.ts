@@ -31,7 +31,7 @@ const owned = needing(["ironic"], ({ ironic, ours, plan }) => {
     : resultOf(
         others,
         "nodes that this run did not load",
-        "find the owner of each. Roll back the run that loaded a node with our mark. To load anyway, use plan --allow-other-nodes",
+        "find the owner of each node. If a node has our mark, roll back the run that loaded it. To load anyway, use plan --allow-other-nodes",
         plan?.allowOtherNodes === true ? "Warning" : "Failure",
       );
 });
@@ -42,7 +42,7 @@ const goingBack = needing(["ironic"], ({ ironic, plan }) => {
   const keys = onceLoaded(ironic.keys, plan?.ports ?? 0);
   const slow = slowDelete(nodes, keys);
   if (slow !== null) return warning(slow.what, slow.fix);
-  return fine("It has no rate limit.");
+  return fine("A rollback will not be slow.");
 });
 
 /** A hand-over of this many seconds justifies two settings in ironic.conf. */
@@ -62,12 +62,12 @@ function handOver({ bm, plan, pace }: CheckView): CheckResult {
   const { seconds } = forecast(machines, usual);
   const long = seconds === null || seconds > LONG;
   const tuned = told({ ...WINDOW_PACE, conductors: usual.conductors });
-  const text = `Take-over of ${counted(machines, "machine")} in use: ${told(usual)}`;
+  const text = `Takeover of ${counted(machines, "machine")} in use: ${told(usual)}`;
   const said = `${text}${pace === null || long ? `; with the settings for the window: ${tuned}` : ""}.`;
   return long
     ? warning(
         said,
-        "nova2ironic config --ironic-conf FILE, a file for each conductor; apply its patch and restart ironic-conductor",
+        "run nova2ironic config --ironic-conf FILE for each conductor, apply the patch and restart ironic-conductor",
       )
     : fine(said);
 }
@@ -92,7 +92,7 @@ const netboot = needing(["ironic"], ({ bm, ironic, plan }) => {
     open.length > 0
       ? "machines that boot from the network, which this Ironic does not support"
       : "machines that this Ironic cannot boot, as you accepted",
-    `nova2ironic explain ${NETBOOT}; deploy_interface: ramdisk in the site document, or a bootloader`,
+    `run nova2ironic explain ${NETBOOT}. Set deploy_interface: ramdisk in the site document, or install a bootloader`,
     open.length > 0 ? "Failure" : "Warning",
   );
 });
@@ -101,7 +101,7 @@ const netboot = needing(["ironic"], ({ bm, ironic, plan }) => {
 const conductors = needing(["ironic"], ({ ironic }) => {
   const alive = ironic.conductors.filter((conductor) => conductor.alive);
   const isHeld = ironic.nodes.length > 0 && ironic.nodes.every(({ staged }) => staged);
-  if (alive.length > 0 && isHeld) return fine(`${alive.length} run; every node is staged.`);
+  if (alive.length > 0 && isHeld) return fine(`${alive.length} run, and every node is staged.`);
   return resultOf(
     alive.map(({ hostname }) => hostname),
     "running conductors, which would take over loaded machines",

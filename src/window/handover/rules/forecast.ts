@@ -3,9 +3,9 @@ import { type TakeOverPace, USUAL_PACE } from "../../../model/handover.ts";
 
 /**
  * The duration of a hand-over: passes times interval. The first pass begins within one interval
- * after the first release, and conductors share machines evenly. The take-over itself is excluded,
+ * after the first release, and conductors share machines evenly. The takeover itself is excluded,
  * because it overlaps with the next interval.
- * @param machines in use, because others need no take-over
+ * @param machines in use, because others need no takeover
  * @param staged machines are released eight per conductor, doubled with each pass. Otherwise
  * conductors find all at once
  * @returns an upper bound of the seconds, or null if no conductor takes a machine over, that of the
@@ -20,7 +20,7 @@ export function forecast(
   const each = workers * conductors;
   if (interval <= 0 || each <= 0) {
     const key = interval <= 0 ? "sync_local_state_interval" : "periodic_max_workers";
-    return { seconds: null, each: 0, source: `no machine is taken over: ${key} is 0 in ${from}` };
+    return { seconds: null, each: 0, source: `no takeovers, because ${key} is 0 in ${from}` };
   }
   let [passes, left, released] = [0, machines, staged ? USUAL_PACE.workers * conductors : machines];
   for (; left > 0; passes += 1) {

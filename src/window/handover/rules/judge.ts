@@ -10,15 +10,15 @@ import { isOldPowerError } from "../../../model/power.ts";
 
 /** The fix for a missing conductor. */
 const BRING =
-  "Start or fix it, then run the same command again to resume. Or handover --undo --node.";
+  "Start or fix the conductor, then run the same command again to resume. Or run handover --undo --node.";
 
 /**
  * Compares a machine's planned row with Ironic. A machine in use must be taken over by a live
  * conductor. If that conductor is down, another one will take it over. For any other machine, a
- * suitable live conductor is sufficient. Errors of a conductor after the take-over are reported,
+ * suitable live conductor is sufficient. Errors of a conductor after the takeover are reported,
  * but are not failures.
  * @param noConductor the reason why no live conductor is suitable, or null
- * @source facts/ironic.md 0.9, 2.2: a take-over that fails leaves last_error alone and is tried
+ * @source facts/ironic.md 0.9, 2.2: a takeover that fails leaves last_error alone and is tried
  * again
  */
 export function judge(
@@ -36,33 +36,33 @@ export function judge(
     return judged(
       "failed",
       `in maintenance: ${maintenance_reason ?? "without a reason"}${error}`,
-      "A conductor sets it if it cannot read the power: run power --node. Otherwise another user set it.",
+      "A conductor sets maintenance if it cannot read the power state. To check this, run power --node. Otherwise, another user has set it.",
     );
   const used = planned.provision_state === "active";
   const gone = used ? lost(taker) : noConductor;
   const taken = gone === null && (!used || taker !== null);
-  // Reservations after a take-over are normal for a conductor.
+  // Reservations after a takeover are normal for a conductor.
   if (taken) return settled(planned, observed);
   const news = last_error !== null && last_error !== planned.last_error;
   if (observed.reservation !== null || !news || !used) return judged("waiting", gone);
-  const why = `${gone === null ? "" : `${gone}; `}take-over failed: ${last_error}`;
+  const why = `${gone === null ? "" : `${gone}; `}takeover failed: ${last_error}`;
   return judged("failed", why, RETRIES);
 }
 
 /**
  * A machine with a conductor. An error is only reported: Ironic sets conductor_affinity after a
- * successful take-over, and does not clear last_error.
+ * successful takeover, and does not clear last_error.
  * @source facts/ironic.md 2.2, manager.py _do_takeover
  */
 function settled(planned: Row, { last_error, power_state, taker }: ObservedNode): Judged {
   if (last_error === null || last_error === planned.last_error) return judged("done");
   if (/_do_takeover/.test(last_error)) {
     const has = taker?.hostname == null ? "a conductor has it" : `${taker.hostname} has it`;
-    return judged("done", `${has}; a take-over failed before: ${last_error}`, LOOK);
+    return judged("done", `${has}, but an earlier takeover failed: ${last_error}`, LOOK);
   }
   return isOldPowerError(last_error, power_state)
-    ? judged("done", `old, the power is known again (${power_state}): ${last_error}`)
-    : judged("done", `a conductor says: ${last_error}`, LOOK);
+    ? judged("done", `old error, the power state is known again (${power_state}): ${last_error}`)
+    : judged("done", `a conductor reports: ${last_error}`, LOOK);
 }
 
 /** The reason why the conductor of a machine lost it. Null if it has it, or if there was none. */
@@ -74,7 +74,7 @@ function lost(taker: Taker | null): string | null {
 }
 
 const LOOK =
-  "It is handed over. Read the error of the conductor. Ironic keeps it until its next action on the machine.";
+  "The machine is handed over. Check the conductor's error, which Ironic keeps until its next action on the machine.";
 
 const RETRIES = "Fix the cause, and the conductor retries. Or undo with handover --undo --node.";
 
@@ -92,10 +92,10 @@ export function overdue(
   return judged(
     "failed",
     `no conductor took it over in ${seconds} s${why === null ? "" : `: ${why}`}`,
-    `Is a conductor alive with driver ${String(driver)}${group === "" ? "" : ` in group ${group}`} and the node's ` +
-      "interfaces enabled? A disabled one prevents the take-over of all machines: see its log " +
+    `Check that a conductor${group === "" ? "" : ` in group ${group}`} with driver ${String(driver)} is alive and has the node's ` +
+      "interfaces enabled. A disabled interface prevents the takeover of all machines, and is in the conductor's log " +
       "(--conductor-log). " +
-      "Undo with handover --undo --node.",
+      "To undo, run handover --undo --node.",
   );
 }
 

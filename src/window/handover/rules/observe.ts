@@ -10,14 +10,14 @@ export type HandoverTally = { [state in HandoverState | "powerUnknown"]: number 
 /** States that need no action. */
 const FINE: ReadonlySet<HandoverState> = new Set(["done", "held"]);
 
-/** Missing fields for a take-over, by node UUID. */
+/** Missing fields for a takeover, by node UUID. */
 export type MissingFields = (
   batch: readonly PlannedNode[],
 ) => Promise<ReadonlyMap<string, readonly string[]>>;
 
 /**
  * The current state of each machine's hand-over. A machine that was taken over but lacks fields for
- * the next take-over has failed.
+ * the next takeover has failed.
  * @param all also return handed-over machines without a message, and those in planned maintenance
  * @param tally counts every machine
  */
@@ -51,7 +51,7 @@ function judgeFields(judged: Judged, fields: readonly string[]): Judged {
   return {
     state: judged.state === "done" ? "failed" : judged.state,
     why,
-    fix: "Find it out (site document, extract --tftp-root), roll the machine back, plan and apply again.",
+    fix: "Provide the value (site document, extract --tftp-root), roll the machine back, then run plan and apply again.",
   };
 }
 
@@ -67,7 +67,7 @@ export function observedOf({ powerUnknown: _, ...states }: HandoverTally): numbe
   return Object.values(states).reduce((sum, count) => sum + count, 0);
 }
 
-/** Non-empty fields of the columns that a take-over reads: `instance_info.image_source`. */
+/** Non-empty fields of the columns that a takeover reads: `instance_info.image_source`. */
 type FilledFields = ReadonlySet<string>;
 
 const ROOT = "driver_internal_info.root_uuid_or_disk_id";
@@ -75,7 +75,7 @@ const ROOT = "driver_internal_info.root_uuid_or_disk_id";
 const LOCAL = "capabilities.boot_option=local";
 
 /**
- * Missing fields that a take-over or its boot file needs. Without them, a conductor fails silently
+ * Missing fields that a takeover or its boot file needs. Without them, a conductor fails silently
  * or leaves the machine in deploy mode.
  * @param root the root filesystem in the plan, because Juno has no field for it
  * @source facts/ironic.md 2.3, 2.5; facts/systems.md D4, D-11

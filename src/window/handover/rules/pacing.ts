@@ -25,7 +25,7 @@ interface Look {
   readonly begun: readonly { readonly id: string; readonly by: string }[];
   readonly taken: readonly string[];
   readonly failed: readonly string[];
-  /** Number of machines that need no take-over. */
+  /** Number of machines that need no takeover. */
   readonly free: number;
 }
 
@@ -58,7 +58,7 @@ function roundOf(waiting: ReadonlyMap<string, number>, now: number): Round | nul
  * Limits the released machines that wait for a conductor. The limit starts at eight per conductor,
  * doubles while one pass starts with all of them, then stays 25 % above a pass. If a conductor
  * takes machines that its previous pass left, that pass was full. A pass reserves its machines at
- * once, so the duration of a take-over does not matter.
+ * once, so the duration of a takeover does not matter.
  * @param deadline milliseconds for one machine, which must include two passes
  * @source facts/ironic.md 1.5 and trap 10
  */

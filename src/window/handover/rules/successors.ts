@@ -9,7 +9,7 @@ const INTERFACE = "_interface";
 
 /**
  * The reason why no conductor would take this machine over. Null if one would. An interface that is
- * not enabled would stop the take-over of all machines, so this machine is not released.
+ * not enabled would stop the takeover of all machines, so this machine is not released.
  * @source facts/ironic.md 1.5: a conductor serves its group alone
  */
 export function reasonNoConductor(
@@ -18,19 +18,19 @@ export function reasonNoConductor(
 ): string | null {
   const driver = String(row.driver);
   const group = groupOf(row);
-  const where = group === "" ? "" : ` of group ${JSON.stringify(row.conductor_group)}`;
+  const where = group === "" ? "" : ` in group ${JSON.stringify(row.conductor_group)}`;
   const members = conductors.filter((one) => one.group === group);
   const alive = members.filter((one) => one.alive);
   if (members.length === 0) return `there is no conductor${where}`;
   if (alive.length === 0) return `no conductor${where} is alive: ${hosts(members)}`;
   const able = alive.filter(({ drivers }) => drivers.includes(driver));
-  if (able.length === 0) return `no conductor${where} that is alive has ${driver}: ${hosts(alive)}`;
+  if (able.length === 0) return `no live conductor${where} has ${driver}: ${hosts(alive)}`;
   const enabled = enabledBy(interfaces, able, driver);
   for (const [column, name] of Object.entries(row)) {
     if (!column.endsWith(INTERFACE) || typeof name !== "string") continue;
     const names = enabled.get(column.slice(0, -INTERFACE.length));
     if (names !== undefined && !names.has(name))
-      return `no conductor${where} that is alive enables ${column} ${name} for ${driver}`;
+      return `no live conductor${where} enables ${column} ${name} for ${driver}`;
   }
   return null;
 }
@@ -74,7 +74,7 @@ export async function createConductorHealth(
       service = now;
       for (const log of logs)
         for (const line of quotes.add(await log.read(), watched))
-          news.push(`take-over of all machines fails: ${line}`);
+          news.push(`takeover of all machines fails: ${line}`);
       return news;
     },
     /** The reason why no conductor would take a machine over, from the last reading. */

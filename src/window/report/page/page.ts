@@ -177,7 +177,7 @@ function machinesSection({ plan, totals }: ReportFacts, first: readonly ReportMa
   const head = TITLES.map((title) => `<th scope="col">${title}</th>`).join("");
   return `${section(
     "Machines",
-    `<noscript><p>These are ${first.length} of ${counted(machines, "machine")}. Searching and the fields of each want JavaScript, or: nova2ironic show RUN/plan --diff</p></noscript>
+    `<noscript><p>These are ${first.length} of ${counted(machines, "machine")}. To search, and to see the fields of a machine, enable JavaScript or run: nova2ironic show RUN/plan --diff</p></noscript>
 <form id="filters" class="filters" hidden>
 <label>Search <input type="search" id="search" autocomplete="off" placeholder="uuid, address, host, instance"></label>
 ${select("verdict", "Verdict", verdicts)}

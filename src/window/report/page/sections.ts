@@ -141,10 +141,10 @@ function nova({ nova: totals }: ReportFacts): string {
   if (totals === null)
     return section(
       title,
-      "<p>Nova's rows are not in this plan: instances keep the host they have.</p>",
+      "<p>Nova's rows are not in this plan, so instances keep their current host.</p>",
     );
   const found = novaFound(totals);
-  if (totals.groups.length === 0) return section(title, `<p>No row of Nova changes.</p>${found}`);
+  if (totals.groups.length === 0) return section(title, `<p>No Nova row changes.</p>${found}`);
   const rows = totals.groups
     .slice(0, MOST)
     .map(({ table: of, rows: many, change, what }) => [

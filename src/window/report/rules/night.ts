@@ -5,7 +5,7 @@ import { type Forecast, stepOf } from "./window.ts";
 /** The facts that determine the steps of the migration and their durations. */
 interface NightFacts extends Forecast {
   readonly stopped: readonly string[];
-  /** Whether take-over leaves boot files that need `boot`. */
+  /** Whether takeover leaves boot files that need `boot`. */
   readonly boots: boolean;
   /** Whether machines can be staged. On Juno, a conductor takes machines over when it starts. */
   readonly staged: boolean;
@@ -65,7 +65,7 @@ export function nightOf(asked: NightFacts): readonly NightStep[] {
   then(14, load, rollback);
   const boot = byHand("Run nova2ironic boot on each conductor's host", 300);
   if (boots && staged) then(15, boot, BACK.undo);
-  // After the first take-over, a rollback must restore the TFTP trees.
+  // After the first takeover, a rollback must restore the TFTP trees.
   then(16, byHand("Start the conductors", 120), BACK.stopConductors + (staged ? 0 : BACK.trees));
   // It waits for a pass.
   const one = byHand("Hand over one machine and check it", 50 + asked.pace.interval);
@@ -110,9 +110,9 @@ function pad(number: number): string {
 export function nightText(steps: readonly NightStep[], window: PlannedWindow | null): string {
   const [night = 0, back = 0] = [steps.at(-1)?.ends, steps.at(-1)?.back];
   const hand = steps.reduce((sum, { by, seconds }) => sum + (by === "hand" ? seconds : 0), 0);
-  const takes = `The night takes ${duration(night)}, ${duration(hand)} of it by hand; the way back from its last step takes ${duration(back)}.`;
+  const takes = `The night takes ${duration(night)}, including ${duration(hand)} of manual work. A rollback from its last step takes ${duration(back)}.`;
   if (window === null)
-    return `${takes} report --window FROM-TO gives the latest times to roll back.`;
+    return `${takes} report --window FROM-TO shows the latest times to roll back.`;
   const length = (window.to - window.from) * 60;
   const shown = `${clock(window, 0)}-${clock({ ...window, from: window.to }, 0)}`;
   const over = Math.ceil((night - length) / 60);
@@ -124,6 +124,6 @@ export function nightText(steps: readonly NightStep[], window: PlannedWindow | n
   if (back > length) return `${takes} ${fits} The window is too short for a rollback.`;
   const last = `Begin the rollback at ${clock(window, -back)} at the latest.`;
   return night + back > length
-    ? `${takes} ${fits} ${last} The last steps end after that: there is no time to roll them back.`
+    ? `${takes} ${fits} ${last} The last steps end after that, so there is no time to roll them back.`
     : `${takes} ${fits} ${last}`;
 }

@@ -50,8 +50,8 @@ function loadedTitle({ counts, standing }: Judged): string {
   const { load, staged, verified, ended } = standing;
   const all = `${counted(loads(counts), "machine")} of ${counts.machines}`;
   if (load === "part")
-    return "Partly loaded: not all of the plan is in Ironic and Nova, by the journal. Go on with apply, or roll back.";
-  const are = `${all} ${loads(counts) === 1 ? "is" : "are"} in Ironic, by the journal`;
+    return "Partly loaded: according to the journal, not all of the plan is in Ironic and Nova. Continue with apply, or roll back.";
+  const are = `${all} ${loads(counts) === 1 ? "is" : "are"} in Ironic, according to the journal`;
   if (staged > 0)
     return `Loaded, not handed over: ${are}; ${counted(staged, "machine")} in maintenance until handover.`;
   if (ended) return `Loaded: ${are}.`;
@@ -73,7 +73,7 @@ function loads({ verdicts }: PlanCounts): number {
 function stopsOf({ counts, fresh }: Judged): readonly string[] {
   const { blocked, conflict } = counts.verdicts;
   const some: string[] = [];
-  if (!fresh) some.push("the plan was made from another snapshot than the one in this run");
+  if (!fresh) some.push("the plan was made from a snapshot other than the one in this run");
   if (blocked + conflict > 0)
     some.push(
       `${blocked + conflict} of ${counted(counts.machines, "machine")} cannot be loaded as they are`,
@@ -91,14 +91,14 @@ function risksOf({ header, counts, totals, nova }: Judged): readonly string[] {
       `${counted(totals.risky, "machine is", "machines are")} loaded only because the site document accepts a blocking finding`,
     );
   if (drift > 0)
-    some.push(`${counted(drift, "machine")} changed since being loaded, and will be left as found`);
+    some.push(`${counted(drift, "machine")} changed after the load, and will not be modified`);
   if (header.pairing.allowed === "override")
     some.push(
-      `Nova and Ironic are of releases that do not pair (--allow-pairing): ${header.pairing.why}`,
+      `Nova and Ironic have releases that do not match (--allow-pairing): ${header.pairing.why}`,
     );
   if (header.allow_other_nodes === true)
-    some.push("Ironic holds nodes that are not of this run (--allow-other-nodes)");
-  if (nova === null) some.push("Nova's rows are not in this plan: apply needs --leave-nova");
+    some.push("Ironic has nodes that this run did not load (--allow-other-nodes)");
+  if (nova === null) some.push("Nova's rows are not in this plan, so apply requires --leave-nova");
   return some;
 }
 
@@ -107,7 +107,7 @@ function changes({ counts, nova }: Judged): string {
   const rows = nova === null ? "" : ` and changes ${counted(stepsOf(nova.counts), "row")} of Nova`;
   const out =
     verdicts.skipped > 0 ? `; ${counted(verdicts.skipped, "machine")} excluded on purpose` : "";
-  return `the plan creates ${counted(nodes, "node")} and ${counted(ports, "port")} in Ironic${rows}${out}. No machine is switched, no instance is deleted`;
+  return `the plan creates ${counted(nodes, "node")} and ${counted(ports, "port")} in Ironic${rows}${out}. No machine is powered on or off, and no instance is deleted`;
 }
 
 function sentence(text: string): string {

@@ -93,7 +93,7 @@ function takeOver(asked: Forecast): WindowStep {
     return byCommand(name, forecast(takeOvers, USUAL_PACE, staged).seconds, "estimate", source);
   const least = perMinute === null || perMinute <= 0 ? 0 : (machines / perMinute) * 60;
   return least > seconds
-    ? byCommand(name, least, "given", `--per-minute ${perMinute}, as given`)
+    ? byCommand(name, least, "given", `--per-minute ${perMinute}, as specified`)
     : byCommand(name, seconds, "estimate", `estimate: ${source}`);
 }
 

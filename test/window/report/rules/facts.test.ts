@@ -76,7 +76,7 @@ test("a plan that cannot be applied as it is, is not ready", () => {
   const none = { ...COUNTS.verdicts, blocked: 0 };
   const loads = { ...COUNTS, verdicts: none };
   const stale = judge({ ...judged, counts: loads, fresh: false });
-  assert.match(stale.title, /^Not ready: the plan was made from another snapshot/);
+  assert.match(stale.title, /^Not ready: the plan belongs to a different snapshot/);
   const counts = { ...COUNTS, verdicts: { ...none, create: 0, skipped: 7 } };
   assert.match(judge({ ...judged, counts }).title, /^Not ready: the plan loads no machine/);
 });
@@ -203,7 +203,7 @@ test("the report says when to turn back at the latest, and when a night does not
   assert.doesNotMatch(of("01:00-13:00"), /no time for a way back/);
   const tight = `00:00-${clock({ from: 0, to: 0 }, ends + 60)}`;
   assert.ok(minutes > (ends + 60) / 60);
-  assert.match(of(tight), /no time for a way back/);
-  assert.match(of("00:00-00:10"), /too short for a way back/);
+  assert.match(of(tight), /no time to roll them back/);
+  assert.match(of("00:00-00:10"), /too short for a rollback/);
   assert.match(of("00:00-00:10"), /does not fit into the window 00:00-00:10: it ends at .* late/);
 });

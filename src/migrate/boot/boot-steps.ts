@@ -4,8 +4,6 @@ import type { BootStep, Thing } from "../../model/boot.ts";
 import type { Entries } from "../../model/journal.ts";
 import { isSealed } from "../../model/secret.ts";
 import { fields, malformed } from "../../run/files/journal-entries.ts";
-import { sweep } from "../../systems/tftp/safe-fs.ts";
-import type { Tree } from "../../systems/tftp/tree.ts";
 
 /** Paths a step may have. A rollback must never leave the tree. */
 const PATH =
@@ -79,10 +77,4 @@ function parseThing(value: unknown, place: string): Thing {
     default:
       throw malformed(place, "kind");
   }
-}
-
-/** Removes partial files of a crash. */
-export async function sweepOpen({ root }: Tree, entries: Entries): Promise<void> {
-  for (const [id, begun] of startedChangesIn(entries, bootPart(root)))
-    if (begun.open) for (const { path } of stepsOf(id, begun)) await sweep(root, path);
 }

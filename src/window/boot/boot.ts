@@ -1,10 +1,12 @@
+import { startedChangesIn } from "../../engine/started.ts";
 import { windowBack, windowForward } from "../../engine/window.ts";
 import { ONE_BY_ONE } from "../../engine/window-part.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { regroup } from "../../lib/streams.ts";
 import { counted } from "../../lib/text.ts";
-import { bootPart, stagedTrees, sweepOpen } from "../../migrate/boot/boot-steps.ts";
+import { bootPart, stagedTrees, stepsOf } from "../../migrate/boot/boot-steps.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
+import type { Entries } from "../../model/journal.ts";
 import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
 import type { BootRow } from "../../model/preview.ts";
 import type { Seal } from "../../model/secret.ts";
@@ -17,6 +19,7 @@ import { machinesByName } from "../../run/scope.ts";
 import { type RunSession, withSession } from "../../run/session.ts";
 import type { Sink } from "../../run/sink.ts";
 import { stumbles } from "../../systems/tftp/rules/stage.ts";
+import { sweep } from "../../systems/tftp/safe-fs.ts";
 import { openTrees, readLink, readText, sizeOf, type Tree } from "../../systems/tftp/tree.ts";
 import {
   type BootLocation,
@@ -262,4 +265,10 @@ async function verifyStaged(
       "no machine in the plan, or among those specified, has an instance that boots from this tree",
     );
   return rows;
+}
+
+/** Removes partial files of a crash. */
+async function sweepOpen({ root }: Tree, entries: Entries): Promise<void> {
+  for (const [id, begun] of startedChangesIn(entries, bootPart(root)))
+    if (begun.open) for (const { path } of stepsOf(id, begun)) await sweep(root, path);
 }

@@ -164,7 +164,6 @@ const aggregates = needing(["nova", "ironic"], (view) => {
 const ADD =
   "openstack aggregate add host AGGREGATE HOST, once the nova-compute of the new host has started and nova-manage cell_v2 discover_hosts has run (N2I-D241)";
 
-/** Flavors, images and aggregates. */
 export const CLOUD: readonly Check[] = [
   { title: "Flavors", inspect: flavors, planned: true },
   { title: "Images", inspect: images, planned: true },

@@ -235,7 +235,6 @@ function space({ bm, run }: CheckView): CheckResult {
       );
 }
 
-/** Servers, releases, the plan and the run. */
 export const DEPLOYMENT: readonly Check[] = [
   { title: "Databases and schema heads", inspect: schemas },
   { title: "Pairing of releases", inspect: pairing },

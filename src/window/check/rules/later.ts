@@ -137,7 +137,6 @@ function bare(
   return resultOf(texts, "instances without an allocation", fixes.join("; then "));
 }
 
-/** Databases that only later Novas have. */
 export const LATER: readonly Check[] = [
   { title: "Instance mappings", inspect: mappings },
   { title: "Allocations", inspect: allocations },

@@ -182,7 +182,6 @@ function* gone(bm: BmFacts, { instances }: NovaFacts): Generator<MachineFact> {
       yield { text: `bm_nodes.id=${id} ${instance_uuid}`, machines: [id] };
 }
 
-/** Nova's records of instances. */
 export const RECORDS: readonly Check[] = [
   { title: "Deleted instances", inspect: reaped },
   { title: "Hosts of instances", inspect: hosts, planned: true },

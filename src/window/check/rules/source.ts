@@ -212,7 +212,6 @@ function* withoutTheirLike(
       };
 }
 
-/** The services and instances of Nova and nova_bm. */
 export const SOURCE: readonly Check[] = [
   { title: "nova-compute stopped", inspect: computes },
   { title: "Deployments in flight", inspect: deploys },

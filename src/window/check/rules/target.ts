@@ -128,7 +128,6 @@ const power = needing(["ironic"], ({ ironic }) => {
   );
 });
 
-/** Ironic, and the time in its window. */
 export const TARGET: readonly Check[] = [
   { title: "Boot from the network", inspect: netboot },
   { title: "Target empty or ours", inspect: owned },

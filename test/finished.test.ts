@@ -14,10 +14,16 @@ test("finish ends the window: tenants may use their machines as natively, and th
   const on = ["--run", at.run, ...at.ironic];
   await refused(["finish", ...on, "--yes", "-q"], 4, "N2I-E320");
   const applied = await runs(0, ["apply", ...on, "--yes"]);
-  assert.match(applied.err, new RegExp(`^Not cleaned .*: ${TENANTS.join(", ")}; finish`, "m"));
+  assert.match(
+    applied.err,
+    new RegExp(`^Not cleaned .*: ${TENANTS.join(", ")}\\. finish clears`, "m"),
+  );
   const loaded = await at.digest();
   const early = await at.does("status");
-  assert.match(early.out, /not yet: until then deleting or rebuilding .* ends in ERROR/);
+  assert.match(
+    early.out,
+    /not yet: until then, a tenant's server that is deleted or rebuilt ends in ERROR/,
+  );
   assert.match(early.err, /^Next: nova2ironic verify .*# if it finds no difference: .* finish /m);
   assert.deepEqual(await guards(at), [
     ...["false null", "false null", "true false"],

@@ -45,7 +45,7 @@ test("every column of every nova_bm version is read or dropped with a reason, fo
         // The rules that hold in this release only: a rule for a column it lacks reads nothing.
         const read = new Set([
           ...[...program.node, ...program.port].flatMap(({ alternatives }) =>
-            alternatives.map(({ place, field }) => `${place}.${field}`),
+            alternatives.map(({ input: place, field }) => `${place}.${field}`),
           ),
           ...Object.keys(mapping.rules.reads),
           ...drops.map(([column]) => column),

@@ -38,7 +38,7 @@ export async function bare(): Promise<readonly string[] | null> {
   for (const run of await runsIn(cwd())) {
     const cause: unknown = await kindOf({ path: join(cwd(), run) }).then(
       () => null,
-      (why) => why,
+      (error) => error,
     );
     if (cause === null) return ["status", "--run", run];
     if (!(cause instanceof MigrationError)) throw cause;

@@ -18,18 +18,18 @@ export function checkNames(declared: Declared): void {
   const { options = {} } = declared;
   const all = { ...everyCommand, ...options };
   const aliases = Object.values(all).flatMap(({ alias = [] }) => alias);
-  const known = [...Object.keys(all), ...aliases, "help", "h", "version"];
-  const { words } = io();
-  const end = words.indexOf("--");
-  for (const word of end < 0 ? words : words.slice(0, end)) {
-    const [, dashes = "", said = ""] = /^(--?)([a-z][\w-]*)/i.exec(word) ?? [];
+  const valid = [...Object.keys(all), ...aliases, "help", "h", "version"];
+  const { argv } = io();
+  const end = argv.indexOf("--");
+  for (const arg of end < 0 ? argv : argv.slice(0, end)) {
+    const [, dashes = "", option = ""] = /^(--?)([a-z][\w-]*)/i.exec(arg) ?? [];
     // yargs accepts camel case, and several aliases after one dash.
-    const names = dashes === "-" ? [...said] : [kebab(said)];
-    if (said === "" || names.every((name) => known.includes(name))) continue;
-    const near = dashes === "-" ? spaced(said, known) : nearest(kebab(said), known).map(long);
-    const own = nameOf(declared);
-    throw new MigrationError("N2I-E100", `${own} has no option ${dashes}${said}`, {
-      fix: `${didYouMean(near)}Run ${own} with --help to list all options.`,
+    const names = dashes === "-" ? [...option] : [kebab(option)];
+    if (option === "" || names.every((name) => valid.includes(name))) continue;
+    const near = dashes === "-" ? spaced(option, valid) : nearest(kebab(option), valid).map(long);
+    const command = nameOf(declared);
+    throw new MigrationError("N2I-E100", `${command} has no option ${dashes}${option}`, {
+      fix: `${didYouMean(near)}Run ${command} with --help to list all options.`,
     });
   }
 }
@@ -39,10 +39,10 @@ function long(name: string): string {
 }
 
 /** Suggests `-f json` for `-fjson`, which yargs reads as five options. */
-function spaced(letters: string, known: readonly string[]): readonly string[] {
-  if (known.includes(letters)) return [long(letters)];
+function spaced(letters: string, allowed: readonly string[]): readonly string[] {
+  if (allowed.includes(letters)) return [long(letters)];
   const [first = "", ...rest] = letters;
-  return rest.length > 0 && known.includes(first) ? [`-${first} ${rest.join("")}`] : [];
+  return rest.length > 0 && allowed.includes(first) ? [`-${first} ${rest.join("")}`] : [];
 }
 
 /** Loads the views only if the command line names columns. @throws MigrationError N2I-E100 */
@@ -79,48 +79,49 @@ function faultOf(
 ): readonly [text: string, names: readonly string[], fix: string] | null {
   const { exclude = [], oneOf = [], want = [], differ = [] } = declared;
   const all: OptionTable = { ...everyCommand, ...declared.options };
-  const own = nameOf(declared);
-  const help = `Help: ${own} --help`;
+  const command = nameOf(declared);
+  const help = `Help: ${command} --help`;
   const hasValue = (name: string): boolean => isSpecified(args, name);
-  const shown = (name: string): string =>
+  const optionText = (name: string): string =>
     declared.positional?.some(([one]) => one === name) === true
       ? `<${name}>`
       : long(name.replace("=", " "));
   const missing = Object.keys(all).filter(
     (name) => all[name]?.demandOption === true && args[name] === undefined,
   );
-  const empty = missing.find((name) => io().words.includes(long(name)));
+  const empty = missing.find((name) => io().argv.includes(long(name)));
   if (empty !== undefined)
     return [`${long(empty)} needs a value`, [empty], `Add the value. ${help}`];
   if (missing.length > 0) {
     const names = listOf(missing.map(long), "and");
-    const kept = missing.filter((name) => name === "run" || CONNECTIONS.includes(name)).map(long);
-    const or = kept.length > 0 ? `, or set ${listOf(kept, "and")} in nova2ironic.yaml` : "";
-    return [`${own} needs ${names}`, missing, `Run ${own} with ${names}${or}. ${help}`];
+    const inFile = missing.filter((name) => name === "run" || CONNECTIONS.includes(name)).map(long);
+    const or = inFile.length > 0 ? `, or set ${listOf(inFile, "and")} in nova2ironic.yaml` : "";
+    return [`${command} needs ${names}`, missing, `Run ${command} with ${names}${or}. ${help}`];
   }
   for (const rule of exclude) {
-    const given = conflict(rule, hasValue);
-    if (given.length === 0) continue;
-    const text = `${listOf(given.map(shown), "and")} are mutually exclusive`;
-    const which = given.length > 2 ? "all but one" : "one";
-    return [text, given, `Remove ${which} of them. ${help}`];
+    const conflicting = conflict(rule, hasValue);
+    if (conflicting.length === 0) continue;
+    const text = `${listOf(conflicting.map(optionText), "and")} are mutually exclusive`;
+    const which = conflicting.length > 2 ? "all but one" : "one";
+    return [text, conflicting, `Remove ${which} of them. ${help}`];
   }
   for (const [names] of oneOf.map(sidesOf)) {
-    const either = listOf(names.map(shown), "or");
-    if (!names.some(hasValue)) return [`${own} needs ${either}`, names, `Add ${either}. ${help}`];
+    const either = listOf(names.map(optionText), "or");
+    if (!names.some(hasValue))
+      return [`${command} needs ${either}`, names, `Add ${either}. ${help}`];
   }
-  for (const [names, others] of want.map(sidesOf)) {
-    const given = others.some(hasValue) ? undefined : names.find(hasValue);
-    if (given === undefined) continue;
-    const either = listOf(others.map(shown), "or");
-    const fix = `Add ${either}, or remove ${shown(given)}. ${help}`;
-    return [`${shown(given)} needs ${either}`, [given], fix];
+  for (const [names, alternatives] of want.map(sidesOf)) {
+    const dependent = alternatives.some(hasValue) ? undefined : names.find(hasValue);
+    if (dependent === undefined) continue;
+    const either = listOf(alternatives.map(optionText), "or");
+    const fix = `Add ${either}, or remove ${optionText(dependent)}. ${help}`;
+    return [`${optionText(dependent)} needs ${either}`, [dependent], fix];
   }
   const [one, other] = differ.map((name) => String(args[name] ?? "").split(","));
   const both = one?.find((value) => value !== "" && other?.includes(value));
   if (both !== undefined)
     return [
-      `${differ.map(shown).join(" and ")} are both ${both}`,
+      `${differ.map(optionText).join(" and ")} are both ${both}`,
       differ,
       `Change one of them. ${help}`,
     ];
@@ -128,10 +129,10 @@ function faultOf(
     // yargs reads an empty value as 0.
     const values = is.type === "number" && isBlank(name) ? [Number.NaN] : [args[name] ?? []].flat();
     for (const value of values) {
-      const wanted = outOfLimits(is, value);
+      const requirement = outOfLimits(is, value);
       const not = is.form === undefined ? "" : `, not ${JSON.stringify(value)}`;
-      if (wanted !== null)
-        return [`--${name} takes ${wanted}${not}`, [name], `Correct the value. ${help}`];
+      if (requirement !== null)
+        return [`--${name} takes ${requirement}${not}`, [name], `Correct the value. ${help}`];
     }
   }
   return null;
@@ -139,9 +140,9 @@ function faultOf(
 
 /** Whether the value is empty, for example `--watch "$UNSET"`. */
 function isBlank(name: string): boolean {
-  const { words } = io();
-  return words.some((word, at) => {
-    const [, said = "", value = words[at + 1]] = /^--([\w-]+)(?:=(.*))?$/s.exec(word) ?? [];
-    return kebab(said) === name && value?.trim() === "";
+  const { argv } = io();
+  return argv.some((arg, at) => {
+    const [, option = "", value = argv[at + 1]] = /^--([\w-]+)(?:=(.*))?$/s.exec(arg) ?? [];
+    return kebab(option) === name && value?.trim() === "";
   });
 }

@@ -19,7 +19,7 @@ import { absolute } from "../run/paths.ts";
 import { type Connection, processContext } from "../run/process-context.ts";
 import { type Io, io } from "./io.ts";
 import { conflict, type Declared, nameOf, type OptionTable, sidesOf } from "./options/declared.ts";
-import { aside } from "./print/events.ts";
+import { printNotice } from "./print/events.ts";
 
 const NAME = "nova2ironic.yaml";
 const VARIABLE = "NOVA2IRONIC_CONFIG";
@@ -34,7 +34,7 @@ type Args = { [name: string]: unknown };
 /** The values of a connection file, and the options of the command that it may set. */
 interface Layer {
   readonly connections: ReadonlyMap<string, Connection>;
-  readonly wants: (option: string) => boolean;
+  readonly fills: (option: string) => boolean;
 }
 
 /**
@@ -60,20 +60,20 @@ async function addFrom(
   declared: Declared,
   isSilent: (option: string) => boolean,
 ): Promise<void> {
-  const said = PLACES.filter((name) => isSpecified(args, name));
-  const named = said.length > 0;
+  const specified = PLACES.filter((name) => isSpecified(args, name));
+  const isExplicit = specified.length > 0;
   if (path !== null) {
     const { readConnections } = await import("../run/connections.ts");
     const connections = readConnections(path);
     for (const [option, value] of connections) processContext().connections.set(option, value);
-    const may = wanted(args, declared, connections);
+    const may = fileOptions(args, declared, connections);
     const without = await withoutNova(args, declared, args.run ?? connections.get("run"));
     const isVerify = declared.command === "verify" && args.takeover !== true;
     if (isVerify && connections.has("nova-db") && without("nova-db"))
-      aside("The plan was made without Nova, so verify does not compare Nova.");
-    const wants = (option: string) =>
+      printNotice("The plan was made without Nova, so verify does not compare Nova.");
+    const fills = (option: string) =>
       may(option) && !without(option) && !decidesKind(declared)(option);
-    fill(args, path, named, fillable(args, declared, { connections, wants }, isSilent));
+    fill(args, path, isExplicit, fillable(args, declared, { connections, fills }, isSilent));
   }
   const run = savedAt(args);
   if (run === null) return;
@@ -82,17 +82,17 @@ async function addFrom(
   processContext().saved.set(run, connections);
   const unplanned = await withoutNova(args, declared, run);
   const planned = (option: string): boolean =>
-    option !== "run" && !unplanned(option) && !(named && WITNESSES.has(option));
-  const wanting = wanted(args, declared, connections);
+    option !== "run" && !unplanned(option) && !(isExplicit && WITNESSES.has(option));
+  const wanting = fileOptions(args, declared, connections);
   // The same without another Nova database, which excludes the run's other Nova options.
-  const joined = wanted({ ...args, "nova-db": undefined }, declared, connections);
-  const { why, leaves } = optionsOfRun(args, said, declared, connections);
-  const wants = (option: string) => planned(option) && (wanting(option) || joined(option));
-  const all = fillable(args, declared, { connections, wants }, isSilent);
-  const isTaken = ([option]: Filled): boolean => wanting(option) && !leaves(option);
-  const left = all.filter((one) => !isTaken(one));
-  const without = left.length === 0 ? "" : `without ${namesOf(left)}, ${why}`;
-  fill(args, savedFile(run), named, all.filter(isTaken), without);
+  const joined = fileOptions({ ...args, "nova-db": undefined }, declared, connections);
+  const { reason, isIgnored } = optionsOfRun(args, specified, declared, connections);
+  const fills = (option: string) => planned(option) && (wanting(option) || joined(option));
+  const all = fillable(args, declared, { connections, fills }, isSilent);
+  const isTaken = ([option]: Filled): boolean => wanting(option) && !isIgnored(option);
+  const skipped = all.filter((one) => !isTaken(one));
+  const without = skipped.length === 0 ? "" : `without ${namesOf(skipped)}, ${reason}`;
+  fill(args, savedFile(run), isExplicit, all.filter(isTaken), without);
 }
 
 /** Ignored if the command line names a database or a cloud. */
@@ -101,13 +101,13 @@ const WITNESSES: ReadonlySet<string> = new Set(["conductor-log", "compute-log"])
 type Filled = readonly [option: string, value: Connection];
 
 /**
- * @param named prints the options from the file, because the command line has others
+ * @param isExplicit prints the options from the file, because the command line has others
  * @param without the options of the file that are ignored, and the reason
  */
 function fill(
   args: Args,
   file: string,
-  named: boolean,
+  isExplicit: boolean,
   found: readonly Filled[],
   without = "",
 ): void {
@@ -117,13 +117,13 @@ function fill(
   }
   if (args.quiet === true || (found.length === 0 && without === "")) return;
   // A saved decision is always printed.
-  const listed = named ? found : found.filter(([option]) => !CONNECTIONS.includes(option));
-  const words = [namesOf(listed), without].filter((text) => text !== "");
-  const text = [`Connections: ${file}`, words.join("; ")].filter((one) => one !== "").join(": ");
-  const once = words.length === 0 ? file : text;
+  const listed = isExplicit ? found : found.filter(([option]) => !CONNECTIONS.includes(option));
+  const parts = [namesOf(listed), without].filter((text) => text !== "");
+  const text = [`Connections: ${file}`, parts.join("; ")].filter((one) => one !== "").join(": ");
+  const once = parts.length === 0 ? file : text;
   if (reported.get(io())?.has(once)) return;
   reported.set(io(), new Set([...(reported.get(io()) ?? []), once]));
-  aside(text);
+  printNotice(text);
 }
 
 function namesOf(found: readonly Filled[]): string {
@@ -134,15 +134,15 @@ function namesOf(found: readonly Filled[]): string {
 function fillable(
   args: Args,
   declared: Declared,
-  { connections, wants }: Layer,
+  { connections, fills }: Layer,
   isSilent: (option: string) => boolean,
 ): readonly Filled[] {
   const name = nameOf(declared);
   const { exclude = [], want = [] } = declared;
   const found = Object.entries(declared.options ?? {}).flatMap(([option, is]) => {
-    const word = connections.get(CALLED[name]?.[option] ?? option);
-    const value = word === undefined ? null : asDeclared(is, word);
-    return value === null || !isSilent(option) || !wants(option) ? [] : [[option, value] as const];
+    const raw = connections.get(CALLED[name]?.[option] ?? option);
+    const value = raw === undefined ? null : asDeclared(is, raw);
+    return value === null || !isSilent(option) || !fills(option) ? [] : [[option, value] as const];
   });
   const hasValue = (name: string): boolean =>
     isSpecified(args, name) || found.some(([one]) => one === name);
@@ -160,8 +160,8 @@ const reported = new WeakMap<Io, ReadonlySet<string>>();
 /** Named on the command line, by the variable, or in this folder; otherwise null. */
 function fileOf(args: Args): string | null {
   const { cwd, env } = io();
-  const named = typeof args.config === "string" ? args.config : env[VARIABLE];
-  if (named !== undefined) return named === "" ? null : resolve(cwd(), named);
+  const configured = typeof args.config === "string" ? args.config : env[VARIABLE];
+  if (configured !== undefined) return configured === "" ? null : resolve(cwd(), configured);
   const here = resolve(cwd(), NAME);
   return existsSync(here) ? here : null;
 }
@@ -189,12 +189,12 @@ export function isSpecified(args: Readonly<Args>, name: string): boolean {
 
 function isOther(args: Args, name: string, connections: ReadonlyMap<string, Connection>): boolean {
   if (!isSpecified(args, name)) return false;
-  const given = [args[name]].flat().map((word) => absolute(name, String(word)));
-  return JSON.stringify(given) !== JSON.stringify([connections.get(name) ?? []].flat().map(String));
+  const texts = [args[name]].flat().map((value) => absolute(name, String(value)));
+  return JSON.stringify(texts) !== JSON.stringify([connections.get(name) ?? []].flat().map(String));
 }
 
 /** The options a file may set. Options that belong together come from one source. */
-function wanted(
+function fileOptions(
   args: Args,
   declared: Declared,
   connections: ReadonlyMap<string, Connection>,
@@ -209,9 +209,9 @@ function wanted(
     isSpecified(args, "leave-nova") ||
     args.takeover === true ||
     isOther(args, "nova-db", connections);
-  const named = [args.without ?? []].flat().map(String);
+  const exclusions = [args.without ?? []].flat().map(String);
   // `--without nova-db` excludes all options of Nova.
-  const without = named.includes("nova-db") ? [...named, ...WITH_NOVA] : named;
+  const without = exclusions.includes("nova-db") ? [...exclusions, ...WITH_NOVA] : exclusions;
   const images = IMAGES.some((name) => isSpecified(args, name));
   return (option) => {
     if (option === "run") return true;
@@ -235,31 +235,31 @@ function wanted(
  * If the command line names another database or service, and no plan shows that it belongs to the
  * saved ones, they are not combined. Options that every command needs are always used.
  *
- * @param said connections that the command line itself names
+ * @param specified connections that the command line itself names
  */
 function optionsOfRun(
   args: Args,
-  said: readonly string[],
+  specified: readonly string[],
   declared: Declared,
   connections: ReadonlyMap<string, Connection>,
-): { readonly why: string; readonly leaves: (option: string) => boolean } {
+): { readonly reason: string; readonly isIgnored: (option: string) => boolean } {
   const command = nameOf(declared);
   if (command === "rollback") {
     // Rollback without Ironic reverts Nova's rows after Ironic was deleted.
-    const [by] = said.filter((name) => BESIDE.includes(name));
+    const [by] = specified.filter((name) => BESIDE.includes(name));
     const target: readonly string[] = TARGET;
     const alone = by !== undefined && !BACKENDS.some((name) => isSpecified(args, name));
     return {
-      why: `because only --${by} is specified`,
-      leaves: (option) => alone && target.includes(option),
+      reason: `because only --${by} is specified`,
+      isIgnored: (option) => alone && target.includes(option),
     };
   }
   const other = PLANNED_FOR.includes(command)
     ? null
     : otherLocation(connections, (name) => isOther(args, name, connections));
   return {
-    why: `because --${other ?? "nova-db"} differs from the run`,
-    leaves: (option) => other !== null && !FOR_ALL.includes(option),
+    reason: `because --${other ?? "nova-db"} differs from the run`,
+    isIgnored: (option) => other !== null && !FOR_ALL.includes(option),
   };
 }
 

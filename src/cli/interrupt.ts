@@ -4,7 +4,7 @@ import { EXIT_STATUS } from "../lib/exit-status.ts";
 import type { Interrupt, ServiceSignals } from "../run/process-context.ts";
 import { type Host, io, isForMachines } from "./io.ts";
 import { log } from "./log.ts";
-import { aside } from "./print/events.ts";
+import { printNotice } from "./print/events.ts";
 import { onUnread } from "./print/out.ts";
 
 /** Exit status by signal. A lost terminal (SIGHUP) ends a command like SIGTERM. */
@@ -33,7 +33,7 @@ export function endOnSignal(host: Host): void {
       if (acting > 0 && signal !== "SIGQUIT") return;
       log("end", { status: STATUS[signal], name: signal });
       if (signal === "SIGINT" && io().stderr.isTTY === true)
-        aside("\nInterrupted. No work is lost. To resume, run the same command again.");
+        printNotice("\nInterrupted. No work is lost. To resume, run the same command again.");
       host.exit(STATUS[signal]);
     });
 }
@@ -83,7 +83,7 @@ export function endOnLostReader(host: NodeJS.Process): void {
         return;
       }
       const signal = serving === null ? "SIGHUP" : "SIGTERM";
-      aside(`${name} is closed, because its reader has exited.`);
+      printNotice(`${name} is closed, because its reader has exited.`);
       host.emit(signal, signal);
     });
 }
@@ -126,5 +126,5 @@ function handle(signal: NodeJS.Signals): void {
   stop.abort();
   const text = serving?.stopping ?? BATCH;
   // A terminal shows ^C on the current line.
-  aside(isForMachines() ? text : `\n${text}`);
+  printNotice(isForMachines() ? text : `\n${text}`);
 }

@@ -19,7 +19,7 @@ export interface Host {
 
 /** The environment of a command. In `cli`, only main uses the global `process`. */
 export interface Io {
-  readonly words: readonly string[];
+  readonly argv: readonly string[];
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Output;
   readonly stderr: Output;
@@ -38,17 +38,17 @@ const scope = new AsyncLocalStorage<Io>();
 /** The environment of the process, for code outside a command: signals and lost streams. */
 let outside: Io | undefined;
 
-/** Runs a command with these streams, including its timers. @param own hooks for its stages */
+/** Runs a command with these streams, including its timers. @param hooks hooks for its stages */
 export function within<T>(
   io: Io,
-  own: Pick<ProcessContext, "tell" | "wait" | "onInterrupt">,
+  hooks: Pick<ProcessContext, "report" | "wait" | "onInterrupt">,
   work: () => T,
 ): T {
   const files = { connections: new Map(), saved: new Map(), window: {} };
   const { env, cwd, bmcAt, clock } = io;
-  const world = { env, cwd, ...(bmcAt && { bmcAt }), ...(clock && { clock }), ...files, ...own };
-  if (io !== outside) return scope.run(io, () => surrounded(world, work));
-  settle(world);
+  const merged = { env, cwd, ...(bmcAt && { bmcAt }), ...(clock && { clock }), ...files, ...hooks };
+  if (io !== outside) return scope.run(io, () => surrounded(merged, work));
+  settle(merged);
   return work();
 }
 
@@ -62,7 +62,7 @@ export function io(): Io {
 /** The environment of a process, used from now on outside a command. */
 export function ioOf(host: NodeJS.Process): Io {
   outside = {
-    words: host.argv.slice(2),
+    argv: host.argv.slice(2),
     // Getters, because opening stdin may keep a process alive.
     get stdin() {
       return host.stdin;
@@ -87,5 +87,5 @@ export function ioOf(host: NodeJS.Process): Io {
 }
 
 export function isForMachines(): boolean {
-  return io().words.includes("--json");
+  return io().argv.includes("--json");
 }

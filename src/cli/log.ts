@@ -28,34 +28,34 @@ const logs = new WeakMap<Io, Log>();
  * it receives the lines so far.
  */
 export function logTo(run: string): void {
-  const words = io().words.map((word) => shellArgument(masked(word)));
-  const connections = [...processContext().connections].map(([name, word]) => [
+  const argv = io().argv.map((arg) => shellArgument(masked(arg)));
+  const connections = [...processContext().connections].map(([name, value]) => [
     name,
-    [word]
+    [value]
       .flat()
       .map((one) => masked(String(one)))
       .join(" "),
   ]);
   logs.set(io(), { run, lines: [] });
   log("begin", {
-    ...{ command: ["nova2ironic", ...words].join(" "), tool: VERSION, by: whoami() },
+    ...{ command: ["nova2ironic", ...argv].join(" "), tool: VERSION, by: whoami() },
     ...(connections.length > 0 && { connections: Object.fromEntries(connections) }),
   });
 }
 
 /** Also masks passwords in an address whose beginning is missing. */
-function masked(word: string): string {
-  const whole = withoutSecret(word);
-  return /:\/\/[^:@]*@[^@]*$/.test(whole) ? whole : whole.replace(/:.*@/s, ":***@");
+function masked(text: string): string {
+  const clean = withoutSecret(text);
+  return /:\/\/[^:@]*@[^@]*$/.test(clean) ? clean : clean.replace(/:.*@/s, ":***@");
 }
 
 /** Adds a line if the command has a run. Write errors are ignored. */
 export function log(type: "begin" | "said" | "refused" | "end", fields: JsonObject): void {
-  const own = logs.get(io());
-  if (own === undefined) return;
+  const current = logs.get(io());
+  if (current === undefined) return;
   const line = { v: 1, ts: new Date().toISOString(), pid: process.pid, type, ...fields };
-  own.lines.push(`${JSON.stringify(line)}\n`);
-  if (appendRunLog(own.run, own.lines.join(""))) own.lines = [];
+  current.lines.push(`${JSON.stringify(line)}\n`);
+  if (appendRunLog(current.run, current.lines.join(""))) current.lines = [];
 }
 
 const NAME = "log.jsonl";

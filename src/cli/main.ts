@@ -7,8 +7,8 @@ import { CHECK_STATUS } from "../model/check.ts";
 import { packageRoot, version } from "../run/files/package-root.ts";
 
 /** Answers `--version` before the program is loaded. The program reports an output error. */
-function answersVersion(words: readonly string[]): boolean {
-  if (words.length !== 1 || words[0] !== "--version") return false;
+function answersVersion(argv: readonly string[]): boolean {
+  if (argv.length !== 1 || argv[0] !== "--version") return false;
   try {
     return writeSync(1, `${version()}\n`) > 0;
   } catch {

@@ -18,68 +18,68 @@ import { type Io, io, isForMachines, within } from "./io.ts";
 import { log } from "./log.ts";
 import { nameOf } from "./options/declared.ts";
 import { emitExit, errorText, exitStatus, outOfFiles, refusalOf } from "./print/error.ts";
-import { aside, createEvents, waiting } from "./print/events.ts";
+import { createEvents, printNotice, waiting } from "./print/events.ts";
 import { onLost } from "./print/out.ts";
 import { checkExitName } from "./views/checks.ts";
 import { exitName, isCode } from "./views/explain.ts";
 
 /** @param stalled rejects when the process has nothing to wait for @returns the exit status */
-export function run(world: Io, stalled?: Promise<never>): Promise<number> {
-  return within(world, { tell: aside, wait: waiting, onInterrupt }, async () => {
+export function run(processIo: Io, stalled?: Promise<never>): Promise<number> {
+  return within(processIo, { report: printNotice, wait: waiting, onInterrupt }, async () => {
     /** `check` has the exit statuses of nova-status. */
-    const checks = world.words.find((word) => !word.startsWith("-")) === "check";
-    const events = (): ReturnType<typeof createEvents> => createEvents(world.stderr, Date.now);
+    const checks = processIo.argv.find((arg) => !arg.startsWith("-")) === "check";
+    const events = (): ReturnType<typeof createEvents> => createEvents(processIo.stderr, Date.now);
     beginCommand();
     try {
-      const ended = work(world);
+      const ended = work(processIo);
       await (stalled === undefined ? ended : Promise.race([ended, stalled]));
     } catch (caught) {
       const error = outOfFiles(caught);
       log("refused", refusalOf(error));
       const status = checks ? CHECK_STATUS.Error.status : exitStatus(error);
       // Ctrl-C has set its own status, which an error that follows from it must not hide.
-      if (world.status !== 130 && world.status !== 143) world.status = status;
+      if (processIo.status !== 130 && processIo.status !== 143) processIo.status = status;
       if (isForMachines()) events()("diagnostic", refusalOf(error));
-      else world.stderr.write(errorText(error, { debug: world.words.includes("--debug") }));
+      else processIo.stderr.write(errorText(error, { debug: processIo.argv.includes("--debug") }));
     }
-    const status = world.status ?? 0;
+    const status = processIo.status ?? 0;
     log("end", { status, name: checks ? checkExitName(status) : exitName(status) });
     if (isForMachines()) emitExit(events(), status, checks ? checkExitName : exitName);
     return status;
   });
 }
 
-async function work(world: Io): Promise<void> {
-  const lost = onLost(world.stdout);
-  world.cwd(); // throws if the folder was deleted
-  const words = await asked(world.words);
-  if (words !== null) await command(words);
+async function work(processIo: Io): Promise<void> {
+  const lost = onLost(processIo.stdout);
+  processIo.cwd(); // throws if the folder was deleted
+  const argv = await completeArgs(processIo.argv);
+  if (argv !== null) await command(argv);
   await lost();
 }
 
 /** Completes the command line: `help plan` is `plan --help`. Null if nothing remains to run. */
-async function asked(words: readonly string[]): Promise<readonly string[] | null> {
-  const [first, ...rest] = words;
+async function completeArgs(argv: readonly string[]): Promise<readonly string[] | null> {
+  const [first, ...rest] = argv;
   if (first === undefined) return bare();
   const [topic] = rest;
   if (topic === "help" && actionsOf(first).length > 0)
-    return asked(["help", first, ...rest.slice(1)]);
-  if (first !== "help") return words;
+    return completeArgs(["help", first, ...rest.slice(1)]);
+  if (first !== "help") return argv;
   if (topic === undefined || ["-h", "--help"].includes(topic)) return ["--help"];
   const found = commandIn(rest);
   if (found === topic && rest[1]?.startsWith("-") === false) checkAction(topic, rest.slice(1));
   if (found !== null) return [...found.split(" "), "--help"];
   const pages = topics();
-  if (rest.every((word) => isCode(word) || pages.includes(word))) return ["explain", ...rest];
+  if (rest.every((arg) => isCode(arg) || pages.includes(arg))) return ["explain", ...rest];
   const meant = didYouMean(nearest(topic, [...commandNames(), ...pages]));
   throw new MigrationError("N2I-E100", `there is no command or topic ${JSON.stringify(topic)}`, {
     fix: `${meant}List all with: nova2ironic help`,
   });
 }
 
-async function command(words: readonly string[]): Promise<void> {
-  checkArguments(words);
-  const program = yargs([...words])
+async function command(argv: readonly string[]): Promise<void> {
+  checkArguments(argv);
+  const program = yargs([...argv])
     .scriptName("nova2ironic")
     .locale("en")
     .usage("$0 <command>\n\nMoves a nova-baremetal deployment to OpenStack Ironic.")
@@ -92,7 +92,7 @@ async function command(words: readonly string[]): Promise<void> {
       "greedy-arrays": false,
     });
   keepNoHelp(program);
-  let isDone = words.includes("--get-yargs-completions");
+  let isDone = argv.includes("--get-yargs-completions");
   // With a callback, yargs neither prints help and version itself nor ends the process. Completions need it.
   const print = (_error: unknown, _args: unknown, text: string): void => {
     if (text !== "") io().stdout.write(`${text}\n`);
@@ -112,7 +112,7 @@ async function command(words: readonly string[]): Promise<void> {
     .hide("version")
     .fail((message, error) => usage(message, error))
     .wrap(Math.min(100, io().stdout.columns || 100))
-    .parseAsync([...words], {}, isDone ? undefined : print)
+    .parseAsync([...argv], {}, isDone ? undefined : print)
     // After an asynchronous step, yargs throws instead of calling `fail`.
     .catch((error: unknown) => usage(null, error as Error));
   // For `-- host list`, yargs does not recognize the command.
@@ -133,29 +133,29 @@ const NO_COMMAND = "no command";
 function usage(message: string | null, error: Error | undefined): never {
   // A YError is about the command line. Any other error comes from a command.
   if (error !== undefined && error.name !== "YError") throw error;
-  const said = message ?? error?.message ?? "the command line is wrong";
-  const { words } = io();
-  const at = words.findIndex((word) => commandIn([word]) !== null);
-  const [first = words.find((word) => word !== "help"), ...rest] = at < 0 ? [] : words.slice(at);
+  const yargsMessage = message ?? error?.message ?? "the command line is wrong";
+  const { argv } = io();
+  const at = argv.findIndex((arg) => commandIn([arg]) !== null);
+  const [first = argv.find((arg) => arg !== "help"), ...rest] = at < 0 ? [] : argv.slice(at);
   const action = first === undefined ? undefined : checkAction(first, rest);
   const list = "List all commands with: nova2ironic help";
-  const [before] = words.includes("--") ? ["--"] : words;
+  const [before] = argv.includes("--") ? ["--"] : argv;
   const [text, fix] =
-    said === NO_COMMAND || !first
+    yargsMessage === NO_COMMAND || !first
       ? [
           `no command was specified${before === undefined ? "" : ` before ${before || '""'}`}`,
           `Specify the command first, and then its options. ${list}`,
         ]
-      : said.startsWith("Did you mean ")
-        ? [`there is no command ${JSON.stringify(first)}`, `${said} ${list}`]
-        : translatedMessage(action === undefined ? first : `${first} ${action}`, said);
+      : yargsMessage.startsWith("Did you mean ")
+        ? [`there is no command ${JSON.stringify(first)}`, `${yargsMessage} ${list}`]
+        : translatedMessage(action === undefined ? first : `${first} ${action}`, yargsMessage);
   throw new MigrationError("N2I-E100", text, fix === undefined ? {} : { fix });
 }
 
 /** The second word of a command of two words. @throws MigrationError N2I-E100 without it */
 function checkAction(group: string, rest: readonly string[]): string | undefined {
   const actions = actionsOf(group);
-  const action = rest.find((word) => actions.includes(word));
+  const action = rest.find((arg) => actions.includes(arg));
   if (actions.length === 0 || action !== undefined) return action;
   const [second = "-"] = rest;
   const is = second.startsWith("-")
@@ -166,31 +166,31 @@ function checkAction(group: string, rest: readonly string[]): string | undefined
 }
 
 /** Yargs' most frequent messages. @source yargs 18, lib/validation.ts, locales/en.json */
-function translatedMessage(command: string, said: string): readonly [text: string, fix?: string] {
+function translatedMessage(command: string, fault: string): readonly [text: string, fix?: string] {
   const help = `Help: ${command} --help`;
-  const [, name, given = "", all = ""] =
-    /Argument: ([\w-]+), Given: (".*"), Choices: (.*)$/s.exec(said) ?? [];
+  const [, name, value = "", all = ""] =
+    /Argument: ([\w-]+), Given: (".*"), Choices: (.*)$/s.exec(fault) ?? [];
   if (name !== undefined) {
     const choices = all.split(", ").map((one) => one.replaceAll('"', ""));
     const isPositional = declarationOf(command).includes(`<${name}>`);
-    const near = didYouMean(nearest(given.replaceAll('"', ""), choices));
+    const near = didYouMean(nearest(value.replaceAll('"', ""), choices));
     return [
-      `${isPositional ? `<${name}> of ${command}` : `--${name}`} cannot be ${given}`,
+      `${isPositional ? `<${name}> of ${command}` : `--${name}`} cannot be ${value}`,
       `${near}The allowed values are ${choices.join(", ")}.`,
     ];
   }
-  const [, surplus] = /^Unknown arguments?: (.*)$/s.exec(said) ?? [];
+  const [, surplus] = /^Unknown arguments?: (.*)$/s.exec(fault) ?? [];
   if (surplus !== undefined)
     return [
       `${command} does not accept the argument ${surplus}`,
       `Remove it. Quote a value that contains spaces. ${help}`,
     ];
-  const [, empty] = /^Not enough arguments following: (.*)$/.exec(said) ?? [];
+  const [, empty] = /^Not enough arguments following: (.*)$/.exec(fault) ?? [];
   if (empty !== undefined) return [`--${empty} needs a value`, help];
-  const [, word] = / (<\w+>)/.exec(declarationOf(command)) ?? [];
-  return word === undefined || !said.startsWith("Not enough non-option arguments")
-    ? [said.replaceAll("\n", " ")]
-    : [`${command} needs ${word}`, `Add it, as in: ${declarationOf(command)}. ${help}`];
+  const [, argument] = / (<\w+>)/.exec(declarationOf(command)) ?? [];
+  return argument === undefined || !fault.startsWith("Not enough non-option arguments")
+    ? [fault.replaceAll("\n", " ")]
+    : [`${command} needs ${argument}`, `Add it, as in: ${declarationOf(command)}. ${help}`];
 }
 
 function declarationOf(name: string): string {
@@ -198,11 +198,11 @@ function declarationOf(name: string): string {
 }
 
 /** Refuses two values for an option that accepts one. */
-function checkRepeated(program: object, given: { readonly [option: string]: unknown }): true {
+function checkRepeated(program: object, args: { readonly [option: string]: unknown }): true {
   // The options that may be repeated: internal in yargs 18.
   const { getOptions } = program as { getOptions: () => { readonly array: readonly string[] } };
   const lists = new Set(getOptions.call(program).array);
-  for (const [option, value] of Object.entries(given)) {
+  for (const [option, value] of Object.entries(args)) {
     const name = kebab(option);
     if (Array.isArray(value) && name.length > 1 && !lists.has(name))
       throw new MigrationError("N2I-E100", `--${name} is specified more than once`);
@@ -223,11 +223,11 @@ const NO_LOGIN: { readonly [option: string]: string } = {
 /**
  * An error message would quote the password. @throws MigrationError N2I-E101 with the option only
  */
-function checkArguments(words: readonly string[]): void {
-  for (const [at, word] of words.entries()) {
-    if (!LOGIN.test(word) && !QUERY.test(word)) continue;
-    const before = words[at - 1] ?? "";
-    const [option] = /^--?[\w-]+(?==)/.exec(word) ?? /^--?[\w-]+$/.exec(before) ?? ["an argument"];
+function checkArguments(argv: readonly string[]): void {
+  for (const [at, arg] of argv.entries()) {
+    if (!LOGIN.test(arg) && !QUERY.test(arg)) continue;
+    const before = argv[at - 1] ?? "";
+    const [option] = /^--?[\w-]+(?==)/.exec(arg) ?? /^--?[\w-]+$/.exec(before) ?? ["an argument"];
     const fix = Object.hasOwn(NO_LOGIN, option) ? NO_LOGIN[option] : undefined;
     const text = `${option}: the address contains a password`;
     throw new MigrationError("N2I-E101", text, fix === undefined ? {} : { fix });

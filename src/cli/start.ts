@@ -13,11 +13,11 @@ const FLAG = "--heap-growing-percent=100";
 export async function start(host: NodeJS.Process): Promise<void> {
   setFlagsFromString(FLAG);
   host.umask(0o077);
-  const world = ioOf(host);
+  const processIo = ioOf(host);
   endOnSignal(host);
   endOnLostTerminal(host);
   endOnLostReader(host);
-  host.exitCode = await run(world, stalled(host));
+  host.exitCode = await run(processIo, stalled(host));
   setTimeout(() => host.exit(), OVER).unref();
 }
 

@@ -40,37 +40,33 @@ async function digest(path: string): Promise<string> {
  * @returns whether every check succeeded
  * @throws MigrationError N2I-E120 if the folder cannot be written, N2I-E100 if `keep` is not empty
  */
-export async function demo(say: Print, keep?: string): Promise<boolean> {
+export async function demo(print: Print, keep?: string): Promise<boolean> {
   const folder = folderOf(keep);
   const temporary = keep === undefined ? folder : join(folder, "output.txt");
   const remove = (): void => rmSync(temporary, { recursive: true, force: true });
-  const gone = atExit(remove);
+  const cancelCleanup = atExit(remove);
   const proofs: (readonly [string, boolean])[] = [];
-  const run = async (
-    status: number,
-    what: string,
-    ...words: readonly string[]
-  ): Promise<string> => {
-    say(`\n$ nova2ironic ${words.map(shellArgument).join(" ")}`);
-    const { code, out } = await command(folder, words);
-    say(out.trimEnd());
-    if (code !== status) say(`(exit ${code}, expected ${status})`);
-    proofs.push([`${words[0]} (exit ${status}): ${what}`, code === status]);
+  const run = async (status: number, what: string, ...argv: readonly string[]): Promise<string> => {
+    print(`\n$ nova2ironic ${argv.map(shellArgument).join(" ")}`);
+    const { code, out } = await command(folder, argv);
+    print(out.trimEnd());
+    if (code !== status) print(`(exit ${code}, expected ${status})`);
+    proofs.push([`${argv[0]} (exit ${status}): ${what}`, code === status]);
     return out;
   };
   try {
-    await play({ folder, run, say, prove: (what, held) => void proofs.push([what, held]) });
+    await play({ folder, run, print, prove: (what, passed) => void proofs.push([what, passed]) });
     if (keep !== undefined) await run(0, "writes the report", "report", "--run", "run");
   } finally {
     remove();
-    gone();
+    cancelCleanup();
   }
-  say("\nProved:");
-  for (const [what, held] of proofs) say(`  ${held ? "yes" : "NO "}  ${what}`);
-  const kept = join(folder, "run");
+  print("\nProved:");
+  for (const [what, passed] of proofs) print(`  ${passed ? "yes" : "NO "}  ${what}`);
+  const path = join(folder, "run");
   const note = "The BMC addresses in it are examples: do not run power. Its report:";
-  if (keep !== undefined) say(`\nThe run is in ${kept}. ${note}\n${join(kept, "report.html")}`);
-  return proofs.every(([, held]) => held);
+  if (keep !== undefined) print(`\nThe run is in ${path}. ${note}\n${join(path, "report.html")}`);
+  return proofs.every(([, passed]) => passed);
 }
 
 /** @throws MigrationError N2I-E100, N2I-E120 */
@@ -99,19 +95,19 @@ function unwritable(where: string): (cause: unknown) => never {
 interface Scene {
   readonly folder: string;
   /** Runs a command, checks its exit status, and returns its output. */
-  readonly run: (status: number, what: string, ...words: readonly string[]) => Promise<string>;
-  readonly say: Print;
-  readonly prove: (what: string, held: boolean) => void;
+  readonly run: (status: number, what: string, ...argv: readonly string[]) => Promise<string>;
+  readonly print: Print;
+  readonly prove: (what: string, passed: boolean) => void;
 }
 
-async function play({ folder, run, say, prove }: Scene): Promise<void> {
+async function play({ folder, run, print, prove }: Scene): Promise<void> {
   const { nova, ironic, ...sample } = await writeSample(folder).catch(unwritable(folder));
   const at = ["--run", "run"];
   // The sample has no running nova-compute, so a short watch is enough.
   const to = [...at, ...ironic, ...nova, "--watch", "1"];
   const target = join(folder, "ironic.sqlite");
   const empty = await digest(target);
-  say(`A nova-baremetal deployment of 20 machines, some of them with problems, in ${folder}`);
+  print(`A nova-baremetal deployment of 20 machines, some of them with problems, in ${folder}`);
   await run(0, "reads nova_bm, nova and nova.conf", "extract", ...at, ...sample.extract);
   const planning = [...at, ...ironic, ...nova, ...sample.plan];
   await run(0, "shows the rows that Ironic would get", "plan", ...planning);
@@ -134,17 +130,17 @@ async function play({ folder, run, say, prove }: Scene): Promise<void> {
 /** Runs a command. stdout and stderr go to one file, which keeps their order. */
 function command(
   cwd: string,
-  words: readonly string[],
+  argv: readonly string[],
 ): Promise<{ readonly code: number; readonly out: string }> {
   const path = join(cwd, "output.txt");
   const file = openSync(path, "w", 0o600);
   return new Promise((resolve, reject) => {
     const [node, ...main] = programCommand();
-    const child = spawn(node, [...main, ...words], { cwd, stdio: ["ignore", file, file] });
-    const gone = atExit(() => child.kill("SIGKILL"));
+    const child = spawn(node, [...main, ...argv], { cwd, stdio: ["ignore", file, file] });
+    const cancelCleanup = atExit(() => child.kill("SIGKILL"));
     child.on("error", reject);
     child.on("close", (code) => {
-      gone();
+      cancelCleanup();
       closeSync(file);
       resolve({ code: code ?? 70, out: readFileSync(path, "utf8") });
     });

@@ -1,4 +1,4 @@
-import { ahead } from "../lib/streams.ts";
+import { prefetch } from "../lib/streams.ts";
 import { type Change, invert, type Outcome, type SkippedRow, type State } from "../model/change.ts";
 import type { Entries, Span } from "../model/journal.ts";
 import { batches } from "./batches.ts";
@@ -20,7 +20,7 @@ const COMMAND = "rollback";
 /** Scope of a rollback: all machines, or named ones. */
 export interface Scope<L> {
   readonly all: boolean;
-  readonly wants: (line: L) => boolean;
+  readonly selects: (line: L) => boolean;
 }
 
 /** Inverse changes for lines, in reverse order. Only changes that we own and have not reverted. */
@@ -41,47 +41,47 @@ function changesBack<C extends Change, L>(
 export async function* back<C extends Change, L>(
   leg: Leg<C, L>,
   session: Session,
-  { all, wants }: Scope<L>,
+  { all, selects }: Scope<L>,
   excluded: Excluded = NOBODY,
 ): AsyncGenerator<Event<L>> {
-  const walk = runningLegOf(leg, session);
-  const whole = all && excluded.size === 0;
-  const goes = (line: L): boolean => wants(line) && !excluded.has(leg.machineOf(line) ?? "");
-  async function* wanted() {
+  const running = runningLegOf(leg, session);
+  const isComplete = all && excluded.size === 0;
+  const isDue = (line: L): boolean => selects(line) && !excluded.has(leg.machineOf(line) ?? "");
+  async function* chosenBatches() {
     for await (const { span, lines } of batches(leg.lines(), leg.part.size)) {
-      const owned = ownedIn(walk.ownership, span);
-      const chosen = lines.filter(goes);
+      const owned = ownedIn(running.ownership, span);
+      const chosen = lines.filter(isDue);
       const changes = changesBack(leg, chosen, owned);
-      yield { span, lines, owned, chosen, changes, before: walk.ownership.left.of(span) };
+      yield { span, lines, owned, chosen, changes, before: running.ownership.skipped.of(span) };
     }
   }
   let executionProgress: ExecutionProgress = { lines: 0, done: leg.already ?? 0 };
-  for await (const { span, lines, owned, chosen, changes, before } of ahead(wanted())) {
+  for await (const { span, lines, owned, chosen, changes, before } of prefetch(chosenBatches())) {
     if (session.stopping()) return yield { kind: "stopped" };
-    const named = [...new Set(chosen.map((line) => leg.machineOf(line) ?? ""))];
+    const machines = [...new Set(chosen.map((line) => leg.machineOf(line) ?? ""))];
     const outcome =
       changes.length === 0
         ? NOTHING
         : await act(
-            walk,
+            running,
             span,
-            { changes, all, nodes: whole ? "all" : named, before },
+            { changes, all, nodes: isComplete ? "all" : machines, before },
             executionProgress,
           );
-    const behind = executionProgress.lines + (outcome.broke === undefined ? lines.length : 0);
-    executionProgress = { lines: behind, done: executionProgress.done + outcome.done.length };
-    const shared = lines.filter((line) => leg.machineOf(line) === null && !wants(line));
-    const stay = excluded.size === 0 ? [] : lines.filter((line) => wants(line) && !goes(line));
+    const completed = executionProgress.lines + (outcome.broke === undefined ? lines.length : 0);
+    executionProgress = { lines: completed, done: executionProgress.done + outcome.done.length };
+    const shared = lines.filter((line) => leg.machineOf(line) === null && !selects(line));
+    const stay = excluded.size === 0 ? [] : lines.filter((line) => selects(line) && !isDue(line));
     yield {
-      ...{ kind: "batch", lines: behind, outcome, excluded: [], failed: [] },
-      stays: unchangedOf(changes, outcome.left),
+      ...{ kind: "batch", lines: completed, outcome, excluded: [], failed: [] },
+      unchanged: unchangedOf(changes, outcome.skipped),
       shared: changesBack(leg, shared, owned).length,
-      kept: changesBack(leg, stay, owned).length,
+      retained: changesBack(leg, stay, owned).length,
     };
     if (outcome.broke === undefined) continue;
-    const { cause, behind: more } = outcome.broke;
-    const far = leg.part.far({ ...executionProgress, lines: behind + more });
-    return yield { kind: "broke", error: stoppedAfter(COMMAND, far, cause) };
+    const { cause, completed: more } = outcome.broke;
+    const progress = leg.part.amount({ ...executionProgress, lines: completed + more });
+    return yield { kind: "broke", error: stoppedAfter(COMMAND, progress, cause) };
   }
 }
 
@@ -118,42 +118,42 @@ async function act<C extends Change, L>(
     );
     // Something is now reverted, even if the journal fails.
     done += outcome.done.length;
-    const left: readonly SkippedRow[] = [
-      ...outcome.left,
-      ...[...waits].map(([id, why]) => ({ id, why })),
+    const skipped: readonly SkippedRow[] = [
+      ...outcome.skipped,
+      ...[...waits].map(([id, reason]) => ({ id, reason })),
     ];
-    if (outcome.broke !== undefined) return { ...outcome, left };
+    if (outcome.broke !== undefined) return { ...outcome, skipped };
     await append({
       ...{ do: "undone", ...about(span) },
       removed: outcome.done.length,
       gone: outcome.found.length,
       settled: [...outcome.done, ...outcome.found].filter((id) => before.has(id)),
       // Without those of an earlier rollback, or the journal would grow by all of them each time.
-      conflicts: left.flatMap(({ id }) => (before.has(id) ? [] : [id])),
+      conflicts: skipped.flatMap(({ id }) => (before.has(id) ? [] : [id])),
     });
-    return { ...outcome, left };
+    return { ...outcome, skipped };
   } catch (cause) {
     if (!guard.passed() && done === 0) throw cause;
-    throw midway(COMMAND, leg.part.far({ ...executionProgress, done }), done > 0, cause);
+    throw midway(COMMAND, leg.part.amount({ ...executionProgress, done }), done > 0, cause);
   }
 }
 
 interface Inspectable<C extends Change, L> extends Pick<Leg<C, L>, "plan" | "lines" | "changesOf"> {
-  readonly part: Omit<Leg<C, L>["part"], "perform" | "far">;
+  readonly part: Omit<Leg<C, L>["part"], "perform" | "amount">;
 }
 
 /** Preview of a rollback, batch by batch in plan order. Writes nothing, also not to the journal. */
 export async function* inspectBack<C extends Change, L>(
   leg: Inspectable<C, L>,
   entries: Entries,
-  { wants }: Pick<Scope<L>, "wants">,
+  { selects }: Pick<Scope<L>, "selects">,
   excluded: Excluded = NOBODY,
 ) {
   const ownership = ownershipOf(entries, leg.part.name, leg.plan);
   for await (const { span, lines } of batches(leg.lines(), leg.part.size)) {
     const owned = ownedIn(ownership, span);
     const pairs = lines
-      .filter(wants)
+      .filter(selects)
       .flatMap((line) => changesBack(leg, [line], owned).map((change) => ({ line, change })));
     if (pairs.length > 0) yield await inspect(leg, pairs, excluded);
   }
@@ -168,10 +168,11 @@ async function inspect<C extends Change, L>(
   const states = new Map((await part.inspect(changes)).map((state) => [state.id, state]));
   const waits = (await part.waiting?.(changes, "back")) ?? NOBODY;
   const stateOf = ({ id, machine }: C): State => {
-    const state: State = states.get(id) ?? { id, is: "after", why: "" };
+    const state: State = states.get(id) ?? { id, is: "after", reason: "" };
     if (state.is === "after") return state;
-    const stays = waits.get(id) ?? (state.is === "other" ? state.why : excluded.get(machine ?? ""));
-    return stays === undefined ? state : { id, is: "other", why: stays };
+    const skipReason =
+      waits.get(id) ?? (state.is === "other" ? state.reason : excluded.get(machine ?? ""));
+    return skipReason === undefined ? state : { id, is: "other", reason: skipReason };
   };
   const inspected = pairs.map(({ line, change }) => ({ line, change, state: stateOf(change) }));
   part.assume?.(
@@ -186,13 +187,13 @@ async function inspect<C extends Change, L>(
 export async function changedSince<C extends Change, L>(
   leg: Inspectable<C, L>,
   entries: Entries,
-  scope: Pick<Scope<L>, "wants">,
+  scope: Pick<Scope<L>, "selects">,
 ): Promise<Excluded> {
   const found = new Map<string, string>();
   for await (const batch of inspectBack(leg, entries, scope))
     for (const { change, state } of batch)
       if (state.is === "other" && change.machine !== null)
-        found.set(change.machine, `${change.id} ${state.why}`);
+        found.set(change.machine, `${change.id} ${state.reason}`);
   return found;
 }
 
@@ -205,12 +206,12 @@ export interface Journalled<C extends Change, L>
 export async function* ownedLines<C extends Change, L>(
   { part, plan, lines, changesOf }: Journalled<C, L>,
   entries: Entries,
-  { wants }: Pick<Scope<L>, "wants">,
+  { selects }: Pick<Scope<L>, "selects">,
 ): AsyncGenerator<readonly { readonly line: L; readonly changes: readonly C[] }[]> {
   const ownership = ownershipOf(entries, part.name, plan);
   for await (const batch of batches(lines(), part.size)) {
     const owned = ownedIn(ownership, batch.span);
-    yield batch.lines.filter(wants).flatMap((line) => {
+    yield batch.lines.filter(selects).flatMap((line) => {
       const changes = changesOf(line).filter(owned);
       return changes.length === 0 ? [] : [{ line, changes }];
     });
@@ -221,7 +222,7 @@ export async function* ownedLines<C extends Change, L>(
 export async function countBack<C extends Change, L>(
   leg: Journalled<C, L>,
   entries: Entries,
-  scope: Pick<Scope<L>, "wants">,
+  scope: Pick<Scope<L>, "selects">,
 ): Promise<number> {
   let count = 0;
   for await (const batch of ownedLines(leg, entries, scope))

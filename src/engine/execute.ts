@@ -21,24 +21,24 @@ type Course<L> =
 export function execute<C extends Change, L>(
   legs: readonly Leg<C, L>[],
   session: Session,
-  way: Course<L>,
+  course: Course<L>,
   progress?: (lines: number) => void,
 ): Promise<Walked<L>> {
-  return gather(eventsOf(legs, session, way), progress);
+  return gather(eventsOf(legs, session, course), progress);
 }
 
 async function* eventsOf<C extends Change, L>(
   legs: readonly Leg<C, L>[],
   session: Session,
-  way: Course<L>,
+  course: Course<L>,
 ): AsyncGenerator<Event<L>> {
   let already = 0;
   for (const leg of legs) {
     const next = { ...leg, already };
     const events =
-      way.direction === "forward"
-        ? forward(next, session, way.excluded)
-        : back(next, session, way.only, way.excluded);
+      course.direction === "forward"
+        ? forward(next, session, course.excluded)
+        : back(next, session, course.only, course.excluded);
     for await (const event of events) {
       yield event;
       if (event.kind !== "batch") return;

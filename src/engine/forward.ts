@@ -1,5 +1,5 @@
 import { MigrationError } from "../lib/error.ts";
-import { ahead } from "../lib/streams.ts";
+import { prefetch } from "../lib/streams.ts";
 import type { Change, Hooks, Outcome, SkippedRow } from "../model/change.ts";
 import type { Span } from "../model/journal.ts";
 import { type Batch, batches } from "./batches.ts";
@@ -31,29 +31,29 @@ export async function* forward<C extends Change, L>(
   session: Session,
   excluded: Excluded = NOBODY,
 ): AsyncGenerator<Event<L>> {
-  const walk = runningLegOf(leg, session);
+  const running = runningLegOf(leg, session);
   let executionProgress: ExecutionProgress = { lines: 0, done: leg.already ?? 0 };
-  for await (const batch of ahead(wanted(walk))) {
+  for await (const batch of prefetch(computedBatches(running))) {
     if (session.stopping()) return yield { kind: "stopped" };
-    const chosen = await choose(walk, batch, excluded);
+    const chosen = await choose(running, batch, excluded);
     // A check that the stop interrupted has no result, so nothing is done after it.
     if (session.stopping()) return yield { kind: "stopped" };
     const outcome =
       chosen.changes.length === 0
         ? NOTHING
-        : await act(walk, batch.span, chosen, executionProgress);
-    const left = [...chosen.waiting, ...outcome.left];
+        : await act(running, batch.span, chosen, executionProgress);
+    const skipped = [...chosen.waiting, ...outcome.skipped];
     const lines = executionProgress.lines + (outcome.broke === undefined ? batch.lines.length : 0);
     executionProgress = { lines, done: executionProgress.done + outcome.done.length };
     yield {
-      ...{ kind: "batch", lines, shared: 0, kept: 0, excluded: chosen.excluded },
-      ...{ outcome: { ...outcome, left }, stays: unchangedOf(chosen.changes, left) },
+      ...{ kind: "batch", lines, shared: 0, retained: 0, excluded: chosen.excluded },
+      ...{ outcome: { ...outcome, skipped }, unchanged: unchangedOf(chosen.changes, skipped) },
       failed: failedLines(leg, batch, outcome),
     };
     if (outcome.broke === undefined) continue;
     return yield {
       kind: "broke",
-      error: await brokeOf(walk, batch.span, outcome.broke, executionProgress),
+      error: await brokeOf(running, batch.span, outcome.broke, executionProgress),
     };
   }
 }
@@ -66,7 +66,7 @@ interface Computed<C, L> extends Batch<L> {
 }
 
 /** Reads each batch while the previous one is performed. */
-async function* wanted<C extends Change, L>({
+async function* computedBatches<C extends Change, L>({
   leg,
 }: RunningLeg<C, L>): AsyncGenerator<Computed<C, L>> {
   for await (const { span, lines } of batches(leg.lines(), leg.part.size)) {
@@ -82,7 +82,7 @@ async function* wanted<C extends Change, L>({
 
 interface Chosen<C, L> {
   readonly changes: readonly C[];
-  readonly ours: ReadonlySet<string>;
+  readonly ownedIds: ReadonlySet<string>;
   /** Skipped and not owned. Must never count as ours. */
   readonly out: readonly C[];
   readonly excluded: readonly SkippedLine<L>[];
@@ -96,43 +96,43 @@ async function choose<C extends Change, L>(
 ): Promise<Chosen<C, L>> {
   const otherwise = (await leg.exclude?.(acting)) ?? NOBODY;
   const owned = ownedIn(ownership, span);
-  const ours = new Set<string>();
+  const ownedIds = new Set<string>();
   const strange: C[] = [];
   for (const change of all)
-    if (owned(change)) ours.add(change.id);
+    if (owned(change)) ownedIds.add(change.id);
     else strange.push(change);
   const waits = (await leg.part.waiting?.(strange, "forward")) ?? NOBODY;
-  const goes = ({ id, machine }: C): boolean =>
+  const isIncluded = ({ id, machine }: C): boolean =>
     !waits.has(id) && (machine === null || !(otherwise.has(machine) || excluded.has(machine)));
   if (waits.size + otherwise.size + excluded.size === 0)
-    return { changes: all, ours, out: [], excluded: [], waiting: [] };
+    return { changes: all, ownedIds, out: [], excluded: [], waiting: [] };
   return {
-    changes: all.filter(goes),
-    ours,
-    out: strange.filter((change) => !goes(change)),
+    changes: all.filter(isIncluded),
+    ownedIds,
+    out: strange.filter((change) => !isIncluded(change)),
     excluded: acting.flatMap((line) => {
-      const why = otherwise.get(leg.machineOf(line) ?? "");
-      return why === undefined ? [] : [skippedLineOf(leg, line, why)];
+      const reason = otherwise.get(leg.machineOf(line) ?? "");
+      return reason === undefined ? [] : [skippedLineOf(leg, line, reason)];
     }),
-    waiting: [...waits].map(([id, why]) => ({ id, why })),
+    waiting: [...waits].map(([id, reason]) => ({ id, reason })),
   };
 }
 
 async function act<C extends Change, L>(
-  walk: RunningLeg<C, L>,
+  running: RunningLeg<C, L>,
   span: Span,
   chosen: Chosen<C, L>,
   executionProgress: ExecutionProgress,
 ): Promise<Outcome> {
-  const { leg, session, guard, ownership, about } = walk;
+  const { leg, session, guard, ownership, about } = running;
   let { done } = executionProgress;
   try {
     await leg.check();
-    await begin(walk, span, chosen);
-    const performed = leg.part.perform(chosen.changes, hooksOf(walk, span, chosen));
+    await begin(running, span, chosen);
+    const performed = leg.part.perform(chosen.changes, hooksOf(running, span, chosen));
     const outcome = await performed.catch(async (cause: unknown) => {
       const unwritten = !guard.passed() && cause instanceof MigrationError;
-      if (committedNothing(cause) || unwritten) await abort(walk, span, cause);
+      if (committedNothing(cause) || unwritten) await abort(running, span, cause);
       throw cause;
     });
     // Something is now committed, even if the journal fails.
@@ -141,14 +141,14 @@ async function act<C extends Change, L>(
     if (outcome.broke !== undefined) return outcome;
     const { found, failed } = outcome;
     await session.journal.append({
-      ...{ do: "done", ...about(span), found: strangers(found, chosen, ownership) },
-      created: outcome.done.length + unrecorded(outcome, chosen.ours, ownership, span),
+      ...{ do: "done", ...about(span), found: foreignIn(found, chosen, ownership) },
+      created: outcome.done.length + unrecorded(outcome, chosen.ownedIds, ownership, span),
       ...(failed !== undefined && { failed: failed.map(({ machine }) => machine) }),
     });
     return outcome;
   } catch (cause) {
     if (!guard.passed() && done === 0) throw cause;
-    throw midway(COMMAND, leg.part.far({ ...executionProgress, done }), done > 0, cause);
+    throw midway(COMMAND, leg.part.amount({ ...executionProgress, done }), done > 0, cause);
   }
 }
 
@@ -175,11 +175,11 @@ function hooksOf<C extends Change, L>(
   const strange = (id: string): boolean =>
     ownership.preExisting.has(id) || ownership.refused.has(id);
   return {
-    owned: (id) => chosen.ours.has(id),
+    owned: (id) => chosen.ownedIds.has(id),
     ended: (machine) => hasEnded(ownership, span, machine),
     ...{ precondition: guard.run, making: making.run },
     async observed({ found = [], done = [], refused = [] }) {
-      const rows = { found: strangers(found, chosen, ownership), taken: done.filter(strange) };
+      const rows = { found: foreignIn(found, chosen, ownership), taken: done.filter(strange) };
       if (rows.found.length + rows.taken.length > 0)
         await append({ do: "observed", ...about(span), ...rows });
       if (refused.length === 0) return;
@@ -205,50 +205,50 @@ function rowsOf(changes: readonly Change[]): {
 async function abort<C extends Change, L>(
   { session, ownership, about }: RunningLeg<C, L>,
   span: Span,
-  { code: why }: MigrationError,
+  { code: reason }: MigrationError,
 ): Promise<void> {
   if (wasStarted(ownership, span)) return;
-  const entry = { do: "aborted", ...about(span), why } as const;
+  const entry = { do: "aborted", ...about(span), why: reason } as const;
   await session.journal.append(entry).catch(() => undefined); // report the first failure
 }
 
 async function brokeOf<C extends Change, L>(
-  walk: RunningLeg<C, L>,
+  running: RunningLeg<C, L>,
   span: Span,
-  { cause, behind, untouched = false }: NonNullable<Outcome["broke"]>,
+  { cause, completed, untouched = false }: NonNullable<Outcome["broke"]>,
   { lines, done }: ExecutionProgress,
 ): Promise<MigrationError> {
-  if (untouched) await abort(walk, span, cause);
-  if (untouched && done === 0 && !wasStarted(walk.ownership, span)) return cause;
-  return stoppedAfter(COMMAND, walk.leg.part.far({ lines: lines + behind, done }), cause);
+  if (untouched) await abort(running, span, cause);
+  if (untouched && done === 0 && !wasStarted(running.ownership, span)) return cause;
+  return stoppedAfter(COMMAND, running.leg.part.amount({ lines: lines + completed, done }), cause);
 }
 
 /** Found changes that are neither owned nor known as foreign. */
-function strangers<C, L>(
+function foreignIn<C, L>(
   ids: readonly string[],
-  { ours }: Chosen<C, L>,
+  { ownedIds }: Chosen<C, L>,
   { preExisting }: Ownership,
 ): readonly string[] {
-  return ids.filter((id) => !ours.has(id) && !preExisting.has(id));
+  return ids.filter((id) => !ownedIds.has(id) && !preExisting.has(id));
 }
 
 /** Owned changes that an earlier run made without a journal entry, and that exist now. */
 function unrecorded(
-  { found, left }: Outcome,
-  ours: ReadonlySet<string>,
+  { found, skipped }: Outcome,
+  ownedIds: ReadonlySet<string>,
   { rows }: Ownership,
   span: Span,
 ): number {
-  const there = [...found, ...left.map(({ id }) => id)].filter((id) => ours.has(id));
-  return Math.max(0, there.length - (rows.get(keyOf(span)) ?? 0));
+  const existing = [...found, ...skipped.map(({ id }) => id)].filter((id) => ownedIds.has(id));
+  return Math.max(0, existing.length - (rows.get(keyOf(span)) ?? 0));
 }
 
 function skippedLineOf<C extends Change, L>(
   { brief }: Leg<C, L>,
   line: L,
-  why: string,
+  reason: string,
 ): SkippedLine<L> {
-  return { line: brief?.(line) ?? line, why };
+  return { line: brief?.(line) ?? line, reason };
 }
 
 function failedLines<C extends Change, L>(
@@ -257,9 +257,9 @@ function failedLines<C extends Change, L>(
   { failed = [] }: Outcome,
 ): readonly SkippedLine<L>[] {
   if (failed.length === 0) return [];
-  const whys = new Map(failed.map(({ machine, why }) => [machine, why]));
+  const whys = new Map(failed.map(({ machine, reason }) => [machine, reason]));
   return lines.flatMap((line) => {
-    const why = whys.get(leg.machineOf(line) ?? "");
-    return why === undefined ? [] : [skippedLineOf(leg, line, why)];
+    const reason = whys.get(leg.machineOf(line) ?? "");
+    return reason === undefined ? [] : [skippedLineOf(leg, line, reason)];
   });
 }

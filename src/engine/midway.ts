@@ -18,9 +18,9 @@ export function committedNothing(cause: unknown): cause is MigrationError {
 }
 
 /** If something was or may be committed, the error reports that first. */
-export function midway(command: string, far: string, some: boolean, cause: unknown): unknown {
+export function midway(command: string, progress: string, some: boolean, cause: unknown): unknown {
   if (!(cause instanceof MigrationError) || (!some && committedNothing(cause))) return cause;
-  return stoppedAfter(command, far, cause);
+  return stoppedAfter(command, progress, cause);
 }
 
 /** Missing privilege: the failed call changed nothing. */
@@ -30,8 +30,8 @@ export function isDenied(cause: unknown): boolean {
 
 const DENIED: ReadonlySet<RefusalCode> = new Set(["N2I-E206", "N2I-E211"]);
 
-/** @param far progress: `3 machines` */
-export function stoppedAfter(command: string, far: string, cause: MigrationError): MigrationError {
-  const message = `${command} stopped after ${far}: ${cause.code} ${cause.message}`;
+/** @param done progress: `3 machines` */
+export function stoppedAfter(command: string, done: string, cause: MigrationError): MigrationError {
+  const message = `${command} stopped after ${done}: ${cause.code} ${cause.message}`;
   return new MigrationError("N2I-E301", message, { cause });
 }

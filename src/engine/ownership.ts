@@ -6,7 +6,7 @@ type Machines = ReadonlySet<string> | "all";
 /** Ownership of a part's changes in a plan, by the journal. */
 export interface Ownership {
   /** Started batches, with or without an end. */
-  readonly begun: readonly Span[];
+  readonly started: readonly Span[];
   /** Started batches without an end. Only the target shows whether they were committed. */
   readonly open: readonly Span[];
   /** Existing before this run. Rollback never reverts them. */
@@ -18,7 +18,7 @@ export interface Ownership {
   /** Number of reverted changes that were not started again since. */
   readonly back: number;
   /** Changes that a rollback skipped, by its last report. */
-  readonly left: ReturnType<typeof skippedBy>;
+  readonly skipped: ReturnType<typeof skippedBy>;
   /** Number of changes made. A change that was reverted and made again counts once. */
   readonly created: number;
   /** Number of our existing changes by batch, as recorded. */
@@ -34,7 +34,7 @@ export function keyOf({ from, to }: Span): string {
 
 interface BatchState {
   readonly span: Span;
-  begun: boolean;
+  started: boolean;
   open: boolean;
   undone: Machines | undefined;
   /** Machines of a rollback that has started and not ended. */
@@ -47,12 +47,12 @@ interface BatchState {
   /** Machines that the next start skips. */
   out: readonly string[];
   /** State before the last start. */
-  earlier: Pick<BatchState, "begun" | "undone" | "back"> | undefined;
+  earlier: Pick<BatchState, "started" | "undone" | "back"> | undefined;
 }
 
 function unknown(span: Span): BatchState {
   return {
-    ...{ span, begun: false, open: false, undone: undefined, undoing: undefined, cut: false },
+    ...{ span, started: false, open: false, undone: undefined, undoing: undefined, cut: false },
     ...{ back: 0, rows: 0, failed: undefined, out: [], earlier: undefined },
   };
 }
@@ -67,9 +67,9 @@ export function ownershipOf(entries: Entries, part: string, plan: string): Owner
   for (const entry of batchesOf(entries, part)) {
     if (entry.plan !== plan) continue;
     const key = keyOf(entry);
-    const known = batches.get(key) ?? unknown({ from: entry.from, to: entry.to });
-    batches.set(key, known);
-    created += read(known, entry);
+    const batch = batches.get(key) ?? unknown({ from: entry.from, to: entry.to });
+    batches.set(key, batch);
+    created += read(batch, entry);
     if (entry.do === "observed" || entry.do === "done")
       for (const id of entry.found) preExisting.add(id);
     if (entry.do === "observed")
@@ -78,19 +78,19 @@ export function ownershipOf(entries: Entries, part: string, plan: string): Owner
     if (entry.do === "undone") taken.push(entry);
   }
   const all = [...batches];
-  const mapOf = <T>(of: (known: BatchState) => T | undefined): ReadonlyMap<string, T> =>
+  const mapOf = <T>(of: (batch: BatchState) => T | undefined): ReadonlyMap<string, T> =>
     new Map(
-      all.flatMap(([key, known]) => {
-        const value = of(known);
+      all.flatMap(([key, batch]) => {
+        const value = of(batch);
         return value === undefined ? [] : [[key, value] as const];
       }),
     );
   return {
-    begun: all.flatMap(([, known]) => (known.begun ? [known.span] : [])),
-    open: all.flatMap(([, known]) => (known.open ? [known.span] : [])),
-    ...{ preExisting, refused, left: skippedBy(taken), created },
+    started: all.flatMap(([, batch]) => (batch.started ? [batch.span] : [])),
+    open: all.flatMap(([, batch]) => (batch.open ? [batch.span] : [])),
+    ...{ preExisting, refused, skipped: skippedBy(taken), created },
     undone: mapOf(({ undone }) => undone),
-    back: all.reduce((sum, [, known]) => sum + known.back, 0),
+    back: all.reduce((sum, [, batch]) => sum + batch.back, 0),
     rows: mapOf(({ rows }) => rows),
     failed: mapOf(({ failed }) => failed),
   };
@@ -136,55 +136,55 @@ function apart(spans: readonly Span[]): readonly Span[] {
 }
 
 /** @returns change of the `created` count */
-function read(known: BatchState, entry: BatchEntry): number {
+function read(batch: BatchState, entry: BatchEntry): number {
   switch (entry.do) {
     case "begin":
-      return begin(known);
+      return begin(batch);
     case "aborted":
-      if (entry.rows === undefined) return abort(known);
-      known.out = [...known.out, ...(entry.machines ?? [])];
+      if (entry.rows === undefined) return abort(batch);
+      batch.out = [...batch.out, ...(entry.machines ?? [])];
       return 0;
     case "observed":
       return 0;
     case "done":
-      known.open = false;
-      known.rows += entry.created;
-      known.failed = remainingFailed(known.failed, [...(entry.failed ?? []), ...known.out]);
-      known.out = [];
+      batch.open = false;
+      batch.rows += entry.created;
+      batch.failed = remainingFailed(batch.failed, [...(entry.failed ?? []), ...batch.out]);
+      batch.out = [];
       return entry.created;
     case "undo":
-      known.cut = known.undoing !== undefined;
-      known.undoing = entry.nodes;
-      known.failed =
-        entry.nodes === "all" ? undefined : new Set([...(known.failed ?? []), ...entry.nodes]);
+      batch.cut = batch.undoing !== undefined;
+      batch.undoing = entry.nodes;
+      batch.failed =
+        entry.nodes === "all" ? undefined : new Set([...(batch.failed ?? []), ...entry.nodes]);
       return 0;
     case "undone":
-      known.undone = together(known.undone, known.undoing ?? []);
-      known.undoing = undefined;
+      batch.undone = mergeMachines(batch.undone, batch.undoing ?? []);
+      batch.undoing = undefined;
       // Rows that are missing after a rollback without an end were reverted by that rollback.
-      known.back += entry.removed + (known.cut ? entry.gone : 0);
-      known.rows = Math.max(0, known.rows - entry.removed - entry.gone);
+      batch.back += entry.removed + (batch.cut ? entry.gone : 0);
+      batch.rows = Math.max(0, batch.rows - entry.removed - entry.gone);
       return 0;
   }
 }
 
-function begin(known: BatchState): number {
-  const { begun, undone, back } = known;
-  known.earlier = { begun, undone, back };
-  known.begun = true;
-  known.open = true;
-  known.undone = undefined;
-  known.back = 0;
+function begin(batch: BatchState): number {
+  const { started, undone, back } = batch;
+  batch.earlier = { started, undone, back };
+  batch.started = true;
+  batch.open = true;
+  batch.undone = undefined;
+  batch.back = 0;
   return -back;
 }
 
 /** The last start committed nothing, so its previous state is restored. */
-function abort(known: BatchState): number {
-  const { begun = false, undone, back = 0 } = known.earlier ?? {};
-  known.open = false;
-  known.begun &&= begun;
-  known.undone = undone ?? known.undone;
-  known.back = back;
+function abort(batch: BatchState): number {
+  const { started = false, undone, back = 0 } = batch.earlier ?? {};
+  batch.open = false;
+  batch.started &&= started;
+  batch.undone = undone ?? batch.undone;
+  batch.back = back;
   return back;
 }
 
@@ -197,20 +197,20 @@ function remainingFailed(
   return before === undefined ? now : new Set([...before].filter((machine) => now.has(machine)));
 }
 
-function together(before: Machines | undefined, more: readonly string[] | "all"): Machines {
+function mergeMachines(before: Machines | undefined, more: readonly string[] | "all"): Machines {
   if (before === "all" || more === "all") return "all";
   return new Set([...(before ?? []), ...more]);
 }
 
 /** Whether a rollback of this change is recorded. */
 export function wasUndone(
-  { undone, left }: Ownership,
+  { undone, skipped }: Ownership,
   span: Span,
   machine: string,
   id: string,
 ): boolean {
   const machines = undone.get(keyOf(span));
-  if (machines === undefined || left.of(span).has(id)) return false;
+  if (machines === undefined || skipped.of(span).has(id)) return false;
   return machines === "all" || machines.has(machine);
 }
 
@@ -219,10 +219,10 @@ export function ownedIn(
   ownership: Ownership,
   span: Span,
 ): (change: { readonly id: string; readonly machine: string | null }) => boolean {
-  const begun = wasStarted(ownership, span);
+  const started = wasStarted(ownership, span);
   const { preExisting, refused } = ownership;
   return ({ id, machine }) =>
-    begun &&
+    started &&
     !preExisting.has(id) &&
     !refused.has(id) &&
     !wasUndone(ownership, span, machine ?? "", id);
@@ -230,21 +230,21 @@ export function ownedIn(
 
 /** Existing rows are then ours. After a full rollback, they are those of another run. */
 export function wasStarted(ownership: Ownership, span: Span): boolean {
-  return ownership.begun.some(
+  return ownership.started.some(
     (other) => other.from < span.to && span.from < other.to && !wasTakenBack(ownership, other),
   );
 }
 
 /** The same for single positions. Evaluates each batch once. */
 export function startedAt(ownership: Ownership): (position: number) => boolean {
-  const ours = ownership.begun.filter((span) => !wasTakenBack(ownership, span));
-  const begun = new Uint8Array(ours.reduce((end, { to }) => Math.max(end, to), 0));
-  for (const { from, to } of ours) begun.fill(1, from, to);
-  return (position) => begun[position] === 1;
+  const spans = ownership.started.filter((span) => !wasTakenBack(ownership, span));
+  const started = new Uint8Array(spans.reduce((end, { to }) => Math.max(end, to), 0));
+  for (const { from, to } of spans) started.fill(1, from, to);
+  return (position) => started[position] === 1;
 }
 
-function wasTakenBack({ undone, left }: Ownership, span: Span): boolean {
-  return undone.get(keyOf(span)) === "all" && left.isEmpty();
+function wasTakenBack({ undone, skipped }: Ownership, span: Span): boolean {
+  return undone.get(keyOf(span)) === "all" && skipped.isEmpty();
 }
 
 /** Whether the machine was completed once, regardless of a later interrupted run. */

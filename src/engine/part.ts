@@ -10,7 +10,7 @@ export interface Part<C extends Change = Change> {
   /** Plan lines per batch: a transaction, or the unit that is completed after Ctrl-C. */
   readonly size: number;
   /** Progress for an error midway: `3 machines`. */
-  readonly far: (executionProgress: { readonly lines: number; readonly done: number }) => string;
+  readonly amount: (executionProgress: { readonly lines: number; readonly done: number }) => string;
   /** States of changes, without locks and writes. */
   readonly inspect: (changes: readonly C[]) => Promise<readonly State[]>;
   /** Changes whose objects are in use, and the reason. Called before a batch starts. */

@@ -7,7 +7,7 @@ import type { Excluded, Leg, Session } from "./part.ts";
 /** A skipped or failed line of a plan. */
 export interface SkippedLine<L> {
   readonly line: L;
-  readonly why: string;
+  readonly reason: string;
 }
 
 export type Event<L> =
@@ -23,9 +23,9 @@ export type Event<L> =
       /** Our changes shared by machines, outside the rollback's scope. */
       readonly shared: number;
       /** Our changes of machines that are excluded from rollback. */
-      readonly kept: number;
+      readonly retained: number;
       /** Machines with a skipped change, and one such change. */
-      readonly stays: Excluded;
+      readonly unchanged: Excluded;
     }
   /** On request, before its end. */
   | { readonly kind: "stopped" }
@@ -33,7 +33,7 @@ export type Event<L> =
   | { readonly kind: "broke"; readonly error: MigrationError };
 
 export const NOBODY: Excluded = new Map();
-export const NOTHING: Outcome = { done: [], found: [], left: [] };
+export const NOTHING: Outcome = { done: [], found: [], skipped: [] };
 
 /** A precondition that runs once. After it passed, something may be written. */
 function guardOf(precondition: () => Promise<void>) {
@@ -73,12 +73,12 @@ export interface Walked<L> {
   /** Changes made now, and made earlier. */
   readonly done: number;
   readonly found: number;
-  readonly left: readonly SkippedRow[];
+  readonly skipped: readonly SkippedRow[];
   readonly excluded: readonly SkippedLine<L>[];
   readonly failed: readonly SkippedLine<L>[];
   readonly shared: number;
-  readonly kept: number;
-  readonly stays: Excluded;
+  readonly retained: number;
+  readonly unchanged: Excluded;
   /** Stopped on request before the end. */
   readonly stopped: boolean;
   /** Why it ended within a batch. Thrown after the report. */
@@ -90,13 +90,13 @@ export async function gather<L>(
   events: AsyncIterable<Event<L>>,
   progress: (lines: number) => void = () => undefined,
 ): Promise<Walked<L>> {
-  let [done, found, shared, kept] = [0, 0, 0, 0];
-  const lefts: SkippedRow[] = [];
+  let [done, found, shared, retained] = [0, 0, 0, 0];
+  const skipped: SkippedRow[] = [];
   const excluded: SkippedLine<L>[] = [];
   const failed: SkippedLine<L>[] = [];
-  const stays = new Map<string, string>();
+  const unchanged = new Map<string, string>();
   const ended = (how: Partial<Walked<L>>): Walked<L> => ({
-    ...{ done, found, shared, kept, left: lefts, excluded, failed, stays },
+    ...{ done, found, shared, retained, skipped: skipped, excluded, failed, unchanged },
     ...{ stopped: false, broke: null, ...how },
   });
   for await (const event of events) {
@@ -106,24 +106,24 @@ export async function gather<L>(
     done += outcome.done.length;
     found += outcome.found.length;
     shared += event.shared;
-    kept += event.kept;
-    for (const left of outcome.left) lefts.push(left);
+    retained += event.retained;
+    for (const row of outcome.skipped) skipped.push(row);
     excluded.push(...event.excluded);
     failed.push(...event.failed);
-    for (const [machine, why] of event.stays) stays.set(machine, why);
+    for (const [machine, reason] of event.unchanged) unchanged.set(machine, reason);
     if (outcome.broke === undefined) progress(event.lines);
   }
   return ended({});
 }
 
 /** Machines with a skipped change, and one such change. */
-export function unchangedOf(changes: readonly Change[], left: readonly SkippedRow[]): Excluded {
-  if (left.length === 0) return NOBODY;
-  const whys = new Map(left.map(({ id, why }) => [id, why]));
+export function unchangedOf(changes: readonly Change[], skipped: readonly SkippedRow[]): Excluded {
+  if (skipped.length === 0) return NOBODY;
+  const whys = new Map(skipped.map(({ id, reason }) => [id, reason]));
   return new Map(
     changes.flatMap(({ id, machine }) => {
-      const why = whys.get(id);
-      return machine === null || why === undefined ? [] : [[machine, `${id} ${why}`] as const];
+      const text = whys.get(id);
+      return machine === null || text === undefined ? [] : [[machine, `${id} ${text}`] as const];
     }),
   );
 }

@@ -22,35 +22,35 @@ export function startedChangesIn(
   part: string,
   below?: string,
 ): ReadonlyMap<string, StartedChange> {
-  const begun = new Map<string, StartedChange>();
+  const active = new Map<string, StartedChange>();
   for (const entry of entriesOf(entries, part, ...(below === undefined ? [] : [below]))) {
     if (entry.do === "undo" && entry.part === below)
-      for (const id of entry.nodes === "all" ? [...begun.keys()] : entry.nodes) begun.delete(id);
+      for (const id of entry.nodes === "all" ? [...active.keys()] : entry.nodes) active.delete(id);
     if (!("id" in entry) || entry.part !== part) continue;
-    const { observed = NONE } = begun.get(entry.id) ?? {};
+    const { observed = NONE } = active.get(entry.id) ?? {};
     switch (entry.do) {
       case "start":
-        begun.set(entry.id, { observed: withMore(observed, entry), open: true });
+        active.set(entry.id, { observed: withMore(observed, entry), open: true });
         break;
       case "end":
-        if (begun.has(entry.id)) begun.set(entry.id, { observed, open: false });
+        if (active.has(entry.id)) active.set(entry.id, { observed, open: false });
         break;
       case "return":
-        if (begun.has(entry.id))
-          begun.set(entry.id, { observed: withMore(observed, entry), open: true, back: true });
+        if (active.has(entry.id))
+          active.set(entry.id, { observed: withMore(observed, entry), open: true, back: true });
         break;
       case "returned":
-        if (entry.left === undefined) begun.delete(entry.id);
-        else begun.set(entry.id, { observed: [entry.left], open: false });
+        if (entry.left === undefined) active.delete(entry.id);
+        else active.set(entry.id, { observed: [entry.left], open: false });
         break;
     }
   }
-  return begun;
+  return active;
 }
 
 function withMore(
-  known: readonly JsonObject[],
+  existing: readonly JsonObject[],
   { observed }: { readonly observed?: JsonObject },
 ): readonly JsonObject[] {
-  return observed === undefined ? known : [...known, observed];
+  return observed === undefined ? existing : [...existing, observed];
 }

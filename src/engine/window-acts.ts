@@ -8,17 +8,17 @@ export function actsOf<C extends { readonly id: string }, P extends Position>(
   part: WindowPart<C, P>,
   { journal, now, by }: Pick<Session, "journal" | "now" | "by">,
   direction: Direction,
-  ours: ReadonlyMap<string, StartedChange>,
+  startedChanges: ReadonlyMap<string, StartedChange>,
 ) {
   /** By id, the data of its start entry. */
-  const begun = new Map<string, string>();
+  const started = new Map<string, string>();
   const made = new Set<string>();
   const about = (id: string) => ({ part: part.name, id, at: now() });
 
   async function begin(id: string, observed?: JsonObject): Promise<void> {
     const what = JSON.stringify(observed ?? null);
-    if (begun.get(id) === what) return;
-    begun.set(id, what);
+    if (started.get(id) === what) return;
+    started.set(id, what);
     const keeps = observed !== undefined && (direction !== "back" || part.keepsBack === true);
     await journal.append({
       ...{ do: direction === "back" ? "return" : "start", ...about(id), by },
@@ -26,21 +26,21 @@ export function actsOf<C extends { readonly id: string }, P extends Position>(
     });
   }
   /** Journal entry of an end. Null if it is recorded already, or nothing ended. */
-  function entryOf(id: string, { is, left }: P): MachineEntry | null {
+  function entryOf(id: string, { is, remainder }: P): MachineEntry | null {
     if (direction === "back") {
       if (is === "after") return { do: "returned", ...about(id) };
-      return left === undefined ? null : { do: "returned", ...about(id), left };
+      return remainder === undefined ? null : { do: "returned", ...about(id), left: remainder };
     }
-    const isOpen = begun.has(id) || ours.get(id)?.open === true;
+    const isOpen = started.has(id) || startedChanges.get(id)?.open === true;
     return is === "after" && isOpen ? { do: "end", ...about(id) } : null;
   }
   return {
-    async perform(change: C, seen: P): Promise<P> {
+    async perform(change: C, position: P): Promise<P> {
       const { id } = change;
-      const reached = await part.perform(change, seen, (observed) => begin(id, observed));
+      const reached = await part.perform(change, position, (observed) => begin(id, observed));
       if (reached.is === "before") throw new Error(`${part.name} left ${id} as it was`);
       if (reached.is === "other" || reached.is === "waiting") return reached;
-      if (!begun.has(id)) throw new Error(`${part.name} changed ${id} and did not begin it`);
+      if (!started.has(id)) throw new Error(`${part.name} changed ${id} and did not begin it`);
       made.add(id);
       return reached;
     },
@@ -51,7 +51,7 @@ export function actsOf<C extends { readonly id: string }, P extends Position>(
       return made.has(id);
     },
     /** Whether a machine was started, so that something may be changed. */
-    begun: (): boolean => begun.size > 0,
+    hasStarted: (): boolean => started.size > 0,
     made: (): number => made.size,
   };
 }

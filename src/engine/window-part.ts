@@ -7,7 +7,7 @@ export interface Position {
   /** `partway` is started and watched until its end. `waiting` is retried after all others. */
   readonly is: State["is"] | "partway";
   /** For a rollback that ends as `other`: data for the rest of it. */
-  readonly left?: JsonObject;
+  readonly remainder?: JsonObject;
 }
 
 /** Writes to the journal, immediately before a change. @param observed data for rollback */
@@ -24,7 +24,7 @@ export interface WindowPart<C extends { readonly id: string }, P extends Positio
   /** States of changes, in order, without writes. @param watched whether these are in progress */
   readonly inspect: (changes: readonly C[], watched: boolean) => Promise<readonly P[]>;
   /** Starts a change, or starts it again, only if its state is as inspected. */
-  readonly perform: (change: C, seen: P, begin: Begin) => Promise<P>;
+  readonly perform: (change: C, position: P, begin: Begin) => Promise<P>;
   /** Maximum machines in progress, if the pace has no limit. */
   readonly room?: () => number;
   /** Result of a machine that exceeded its deadline. */
@@ -34,7 +34,7 @@ export interface WindowPart<C extends { readonly id: string }, P extends Positio
 /** Speed of a run. Times are milliseconds. */
 export interface Pace {
   /** Concurrent calls. */
-  readonly together: number;
+  readonly concurrency: number;
   /** Maximum machines in progress. Null: as in `room`. */
   readonly inFlight: number | null;
   /** Minimum time between two starts. */
@@ -54,7 +54,7 @@ export interface Pace {
 
 /** One at a time without delay. */
 export const ONE_BY_ONE: Pace = {
-  ...{ together: 1, inFlight: 1, every: 0, lockWait: 0 },
+  ...{ concurrency: 1, inFlight: 1, every: 0, lockWait: 0 },
   ...{ deadline: Number.POSITIVE_INFINITY, maxFailures: Number.POSITIVE_INFINITY },
 };
 
@@ -62,7 +62,7 @@ export interface WindowLeg<C extends { readonly id: string }, P extends Position
   readonly part: WindowPart<C, P>;
   /** Command name for an error midway. */
   readonly command: string;
-  /** @param ours started and not reverted machines. A rollback has no others */
-  readonly changes: (ours: ReadonlyMap<string, StartedChange>) => AsyncIterable<readonly C[]>;
+  /** @param started started and not reverted machines. A rollback has no others */
+  readonly changes: (started: ReadonlyMap<string, StartedChange>) => AsyncIterable<readonly C[]>;
   readonly pace: Pace;
 }

@@ -19,7 +19,7 @@ export interface Ending<C, P> {
   /** In this state at its first inspection. */
   readonly found: boolean;
   /** Completed machines. */
-  readonly behind: number;
+  readonly completed: number;
 }
 
 export interface WindowEnd {
@@ -28,7 +28,7 @@ export interface WindowEnd {
   /** On request, with machines left. */
   readonly stopped: boolean;
   /** Started machines without a known end. */
-  readonly underWay: number;
+  readonly inProgress: number;
   /** Error after a machine was started. Thrown after the report. */
   readonly broke: MigrationError | null;
 }
@@ -49,10 +49,10 @@ export function windowForward<C extends { readonly id: string }, P extends Posit
   session: WindowSession,
   ends: (ending: Ending<C, P>) => void,
 ): Promise<WindowEnd> {
-  const ours = startedChangesIn(session.journal.entries(), leg.part.name);
-  return walk(leg, session, ends, {
-    ...{ direction: "forward", ours },
-    changes: leg.changes(ours),
+  const started = startedChangesIn(session.journal.entries(), leg.part.name);
+  return runWindow(leg, session, ends, {
+    ...{ direction: "forward", started },
+    changes: leg.changes(started),
   });
 }
 
@@ -62,27 +62,27 @@ export function windowBack<C extends { readonly id: string }, P extends Position
   session: WindowSession,
   ends: (ending: Ending<C, P>) => void,
 ): Promise<WindowEnd> {
-  const ours = startedChangesIn(session.journal.entries(), leg.part.name);
+  const started = startedChangesIn(session.journal.entries(), leg.part.name);
   const changes = async function* (): AsyncGenerator<readonly C[]> {
-    for await (const some of leg.changes(ours)) yield some.filter(({ id }) => ours.has(id));
+    for await (const some of leg.changes(started)) yield some.filter(({ id }) => started.has(id));
   };
-  return walk(leg, session, ends, { ...{ direction: "back", ours }, changes: changes() });
+  return runWindow(leg, session, ends, { ...{ direction: "back", started }, changes: changes() });
 }
 
 interface WindowDirection<C> {
   readonly direction: Direction;
-  readonly ours: ReadonlyMap<string, StartedChange>;
+  readonly started: ReadonlyMap<string, StartedChange>;
   readonly changes: AsyncIterable<readonly C[]>;
 }
 
-async function walk<C extends { readonly id: string }, P extends Position>(
+async function runWindow<C extends { readonly id: string }, P extends Position>(
   leg: WindowLeg<C, P>,
   session: WindowSession,
   ends: (ending: Ending<C, P>) => void,
-  { direction, ours, changes }: WindowDirection<C>,
+  { direction, started, changes }: WindowDirection<C>,
 ): Promise<WindowEnd> {
-  const acts = actsOf(leg.part, session, direction, ours);
-  const { go, retry, giveUp, flight, behind, waiting } = windowOf(leg, session, acts, ends);
+  const acts = actsOf(leg.part, session, direction, started);
+  const { go, retry, giveUp, flight, completed, waiting } = windowOf(leg, session, acts, ends);
   let broke: MigrationError | null = null;
   let cut = false;
   const asksToStop = (): boolean => cut && session.stopping();
@@ -95,13 +95,13 @@ async function walk<C extends { readonly id: string }, P extends Position>(
     if (!asksToStop()) await retry();
   } catch (cause) {
     const none = isDenied(cause) && acts.made() === 0 && waiting() === 0;
-    if (!acts.begun() || none || !(cause instanceof MigrationError)) throw cause;
-    broke = stoppedAfter(leg.command, `${counted(behind(), "machine")}`, cause);
+    if (!acts.hasStarted() || none || !(cause instanceof MigrationError)) throw cause;
+    broke = stoppedAfter(leg.command, `${counted(completed(), "machine")}`, cause);
   }
-  const underWay = flight.size();
-  const stopped = session.stopping() && (cut || waiting() > 0 || underWay > 0);
+  const inProgress = flight.size();
+  const stopped = session.stopping() && (cut || waiting() > 0 || inProgress > 0);
   if (!asksToStop()) giveUp();
-  return { made: acts.made(), stopped, underWay, broke };
+  return { made: acts.made(), stopped, inProgress, broke };
 }
 
 function windowOf<C extends { readonly id: string }, P extends Position>(
@@ -113,15 +113,15 @@ function windowOf<C extends { readonly id: string }, P extends Position>(
   const { part, pace } = leg;
   const { clock, stopping } = session;
   let waiting: (readonly [change: C, last: P])[] = [];
-  let [behind, failures] = [0, 0];
+  let [completed, failures] = [0, 0];
   const enough = (): boolean => stopping() || failures >= pace.maxFailures;
   const flight = flightOf(leg, session, acts, (change, position) => end(change, position, false));
 
   async function end(change: C, position: P, found: boolean): Promise<void> {
     const made = await acts.ended(change, position);
     if (position.is === "other" && !found) failures += 1;
-    behind += 1;
-    ends({ change, position, made, found, behind });
+    completed += 1;
+    ends({ change, position, made, found, completed });
   }
   async function arrive(change: C, position: P, found: boolean): Promise<void> {
     if (position.is === "partway") flight.add(change);
@@ -129,16 +129,16 @@ function windowOf<C extends { readonly id: string }, P extends Position>(
     else await end(change, position, found);
   }
   /** @returns whether it was started, or did not need a start */
-  async function one(change: C, seen: P | undefined, stops: () => boolean): Promise<boolean> {
-    if (seen === undefined) throw new Error(`${part.name} has no state of ${change.id}`);
-    if (seen.is === "before" && !(await flight.room(stops))) return false;
-    const found = seen.is !== "before";
-    await arrive(change, found ? seen : await acts.perform(change, seen), found);
+  async function one(change: C, position: P | undefined, stops: () => boolean): Promise<boolean> {
+    if (position === undefined) throw new Error(`${part.name} has no state of ${change.id}`);
+    if (position.is === "before" && !(await flight.room(stops))) return false;
+    const found = position.is !== "before";
+    await arrive(change, found ? position : await acts.perform(change, position), found);
     return true;
   }
   async function go(changes: readonly C[], stops: () => boolean): Promise<boolean> {
     if (stops()) return false;
-    const seen = await part.inspect(changes, false);
+    const positions = await part.inspect(changes, false);
     const rest = [...changes.entries()].values();
     let mayContinue = true;
     // Each worker continues after its own start, so that no slow machine blocks the others.
@@ -146,14 +146,14 @@ function windowOf<C extends { readonly id: string }, P extends Position>(
       for (const [at, change] of rest)
         try {
           mayContinue =
-            mayContinue && !stops() && (await one(change, seen[at], stops)) && mayContinue;
+            mayContinue && !stops() && (await one(change, positions[at], stops)) && mayContinue;
           if (!mayContinue) return;
         } catch (cause) {
           mayContinue = false;
           throw cause;
         }
     };
-    await all(Array.from({ length: Math.min(pace.together, changes.length) }, worker));
+    await all(Array.from({ length: Math.min(pace.concurrency, changes.length) }, worker));
     return mayContinue;
   }
   return {
@@ -172,11 +172,11 @@ function windowOf<C extends { readonly id: string }, P extends Position>(
     },
     giveUp(): void {
       for (const [change, position] of waiting)
-        ends({ change, position, behind, made: false, found: false });
+        ends({ change, position, completed, made: false, found: false });
     },
     flight,
     waiting: (): number => waiting.length,
-    behind: (): number => behind,
+    completed: (): number => completed,
   };
 }
 
@@ -199,42 +199,42 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
   acts: Pick<Acts<C, P>, "perform">,
   end: (change: C, position: P) => Promise<void>,
 ) {
-  const underWay = new Map<string, { readonly change: C; readonly since: number }>();
+  const inProgress = new Map<string, { readonly change: C; readonly since: number }>();
   const { looks = LOOKS_MS } = pace;
   const longest = looks.at(-1) ?? looks[0];
-  let looked = 0;
+  let waitIndex = 0;
   let next = 0;
   const isFull = (): boolean =>
-    underWay.size + pace.together > (pace.inFlight ?? part.room?.() ?? pace.together);
+    inProgress.size + pace.concurrency > (pace.inFlight ?? part.room?.() ?? pace.concurrency);
 
   /** A machine that is unchanged was waiting for a lock at its start, so it is started again. */
-  async function nextOf(change: C, seen: P, late: boolean): Promise<P> {
-    if (seen.is === "after" || seen.is === "other") return seen;
-    if (late) return part.overdue?.(change, seen) ?? seen;
-    if (seen.is !== "before") return seen;
-    looked = 0;
-    return acts.perform(change, seen);
+  async function nextOf(change: C, position: P, late: boolean): Promise<P> {
+    if (position.is === "after" || position.is === "other") return position;
+    if (late) return part.overdue?.(change, position) ?? position;
+    if (position.is !== "before") return position;
+    waitIndex = 0;
+    return acts.perform(change, position);
   }
   async function watch(): Promise<void> {
-    const watched = [...underWay.values()];
+    const watched = [...inProgress.values()];
     if (watched.length === 0) return;
-    const seen = await part.inspect(
+    const positions = await part.inspect(
       watched.map(({ change }) => change),
       true,
     );
     for (const [at, { change, since }] of watched.entries()) {
-      const position = seen[at];
+      const position = positions[at];
       if (position === undefined) throw new Error(`${part.name} has no state of ${change.id}`);
       const late = clock.now() - since >= pace.deadline;
       const reached = await nextOf(change, position, late);
       if (!late && reached.is !== "after" && reached.is !== "other") continue;
-      underWay.delete(change.id);
+      inProgress.delete(change.id);
       await end(change, reached);
     }
   }
   return {
-    add: (change: C): void => void underWay.set(change.id, { change, since: clock.now() }),
-    size: (): number => underWay.size,
+    add: (change: C): void => void inProgress.set(change.id, { change, since: clock.now() }),
+    size: (): number => inProgress.size,
     /** Waits until another machine may start. False after a stop. */
     async room(stops: () => boolean): Promise<boolean> {
       while (isFull() && !stops()) {
@@ -250,8 +250,8 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
     },
     /** Watches machines until each has ended, or until a stop is requested. */
     async drain(): Promise<void> {
-      for (looked = 0; underWay.size > 0 && !stopping(); looked += 1) {
-        const wait = looks[looked] ?? longest;
+      for (waitIndex = 0; inProgress.size > 0 && !stopping(); waitIndex += 1) {
+        const wait = looks[waitIndex] ?? longest;
         if (wait > 0) await clock.sleep(wait);
         if (!stopping()) await watch();
       }

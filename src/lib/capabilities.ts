@@ -5,10 +5,10 @@ import { isObject, type Json } from "./json.ts";
  * `boot_mode:uefi,iscsi_boot:True`, or an object.
  * @source ironic: drivers/utils.py, capabilities_to_dict
  */
-export function capabilitiesOf(told: Json): ReadonlyMap<string, string> {
-  const pairs = isObject(told)
-    ? Object.entries(told).map(([name, value]) => [name, String(value)] as const)
-    : String(told ?? "")
+export function capabilitiesOf(capabilities: Json): ReadonlyMap<string, string> {
+  const pairs = isObject(capabilities)
+    ? Object.entries(capabilities).map(([name, value]) => [name, String(value)] as const)
+    : String(capabilities ?? "")
         .split(",")
         .filter((piece) => piece.trim() !== "")
         .map((piece) => {

@@ -5,18 +5,18 @@ export class MigrationError extends Error {
   override readonly name = "MigrationError";
   readonly code: RefusalCode;
   /** One sentence, if the message is not enough. `explain` has the general reason of the code. */
-  readonly why: string | null;
+  readonly reason: string | null;
   /** Next step of the operator: one sentence. Defaults to the fix of the code. */
   readonly fix: string;
 
   constructor(
     code: RefusalCode,
     message: string,
-    options: { readonly cause?: unknown; readonly why?: string; readonly fix?: string } = {},
+    options: { readonly cause?: unknown; readonly reason?: string; readonly fix?: string } = {},
   ) {
     super(message, { cause: options.cause });
     this.code = code;
-    this.why = options.why ?? null;
+    this.reason = options.reason ?? null;
     this.fix = options.fix ?? REFUSALS[code].fix;
   }
 

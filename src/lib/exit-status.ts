@@ -34,7 +34,7 @@ export type ExitName = keyof typeof EXIT_STATUS;
 
 function ending(name: ExitName) {
   const exit: number = EXIT_STATUS[name].status;
-  return (title: string, why: string, fix: string) => ({ exit, title, why, fix });
+  return (title: string, reason: string, fix: string) => ({ exit, title, reason, fix });
 }
 
 export const bug = ending("bug");

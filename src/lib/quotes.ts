@@ -16,9 +16,9 @@ const TRACE = / ERROR \S+ (Traceback |\s|\^)/;
  * @source facts/ironic.md 0.9, 2.2
  */
 export function createQuotes() {
-  const own = new Map<string, readonly string[]>();
+  const byUuid = new Map<string, readonly string[]>();
   let all: readonly string[] = [];
-  const shown = new Set<string>();
+  const reported = new Set<string>();
   return {
     /** Adds log lines. Returns new lines that concern all machines. */
     add(lines: readonly string[], watched: { readonly has: (uuid: string) => boolean }) {
@@ -32,25 +32,25 @@ export function createQuotes() {
             ?.filter((uuid) => watched.has(uuid)),
         );
         const quoted = quote(line);
-        for (const uuid of uuids) own.set(uuid, kept(own.get(uuid) ?? [], quoted));
+        for (const uuid of uuids) byUuid.set(uuid, withLine(byUuid.get(uuid) ?? [], quoted));
         if (uuids.size > 0 || !BAD.test(line) || !DURING.test(line)) continue;
-        if (shown.size < AT_ONCE && !shown.has(essence(quoted))) news.push(quoted);
-        if (shown.size < AT_ONCE) shown.add(essence(quoted));
-        all = kept(all, quoted);
+        if (reported.size < AT_ONCE && !reported.has(essence(quoted))) news.push(quoted);
+        if (reported.size < AT_ONCE) reported.add(essence(quoted));
+        all = withLine(all, quoted);
       }
       return news;
     },
     /** Last lines that explain why a machine was not taken over. Empty if the logs have none. */
     of(uuid: string): readonly string[] {
-      const said = own.get(uuid) ?? [];
-      const bad = said.filter((line) => BAD.test(line));
-      return [...(bad.length > 0 ? bad : said), ...all];
+      const lines = byUuid.get(uuid) ?? [];
+      const bad = lines.filter((line) => BAD.test(line));
+      return [...(bad.length > 0 ? bad : lines), ...all];
     },
-    forget: (uuid: string) => own.delete(uuid),
+    forget: (uuid: string) => byUuid.delete(uuid),
   };
 }
 
-function kept(lines: readonly string[], line: string): readonly string[] {
+function withLine(lines: readonly string[], line: string): readonly string[] {
   return [...lines.filter((other) => essence(other) !== essence(line)), line].slice(-KEPT);
 }
 

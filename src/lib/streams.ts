@@ -7,26 +7,26 @@ export async function* regroup<T>(
   size: number,
   weights?: { readonly of: (item: T) => number; readonly most: number },
 ): AsyncGenerator<readonly T[]> {
-  let held: T[] = [];
+  let buffer: T[] = [];
   let weight = 0;
   for await (const group of groups) {
     for (const item of group) {
-      held.push(item);
+      buffer.push(item);
       if (weights !== undefined) weight += weights.of(item);
-      if (held.length < size && (weights === undefined || weight < weights.most)) continue;
-      yield held;
-      held = [];
+      if (buffer.length < size && (weights === undefined || weight < weights.most)) continue;
+      yield buffer;
+      buffer = [];
       weight = 0;
     }
   }
-  if (held.length > 0) yield held;
+  if (buffer.length > 0) yield buffer;
 }
 
 /**
  * The same items in order. Reads one item in advance while the caller works, so that reading and
  * waiting overlap. The pending read settles before the generator ends.
  */
-export async function* ahead<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
+export async function* prefetch<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
   const source = items[Symbol.asyncIterator]();
   const begin = (): Promise<IteratorResult<T>> => {
     const next = source.next();

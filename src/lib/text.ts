@@ -51,9 +51,9 @@ export const UNSEEN = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff
 export function shellArgument(text: string): string {
   if (/^[\w@%+=:,./-]+$/.test(text)) return text;
   // $() removes trailing line breaks, so they are appended.
-  const [, shown = "", breaks = ""] = /^(.*?)(\n*)$/s.exec(text) ?? [];
-  if (shown.search(UNSEEN) === -1) return `'${quoted(text)}'`;
-  const form = shown.replaceAll("\\", "\\\\").replaceAll("%", "%%").replaceAll(/^-|!/g, octal);
+  const [, body = "", breaks = ""] = /^(.*?)(\n*)$/s.exec(text) ?? [];
+  if (body.search(UNSEEN) === -1) return `'${quoted(text)}'`;
+  const form = body.replaceAll("\\", "\\\\").replaceAll("%", "%%").replaceAll(/^-|!/g, octal);
   const end = breaks === "" ? "" : `'${breaks}'`;
   return `"$(printf '${quoted(form.replace(UNSEEN, octal))}')"${end}`;
 }

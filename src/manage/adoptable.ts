@@ -11,7 +11,7 @@ import { closing, type Keep, keepYoungSmall, openRole } from "../run/databases.t
 import type { Sink } from "../run/sink.ts";
 import { readNics, runningNodes } from "../systems/ironic-api/running.ts";
 import { openRunning } from "../systems/ironic-db/running.ts";
-import { type PortFacts, whyNot } from "./rules/criteria.ts";
+import { type PortFacts, rejectionReasons } from "./rules/criteria.ts";
 
 export interface AdoptableOptions extends RestOptions {
   /** Replaces Ironic's API. The cloud login is then only for Neutron. */
@@ -27,30 +27,30 @@ export interface AdoptableOptions extends RestOptions {
  * @throws MigrationError N2I-E106, N2I-E202, N2I-E208 to N2I-E212
  */
 export function listAdoptable(
-  words: AdoptableOptions,
-  { say, note }: Pick<Sink, "say" | "note">,
+  options: AdoptableOptions,
+  { report, note }: Pick<Sink, "report" | "note">,
   show: (rows: AsyncIterable<AdoptableRow>) => Promise<void>,
 ): Promise<void> {
   return closing(async (keep) => {
-    const { asked, listing } = await sourceOf(words, keep, say);
-    const portFacts = await asked;
+    const { pendingFacts, listing } = await sourceOf(options, keep, report);
+    const portFacts = await pendingFacts;
     const troubled = createSeveral();
-    let shown = 0;
+    let count = 0;
     async function* rows(): AsyncGenerator<AdoptableRow> {
       for await (const page of listing)
         for (const node of page) {
-          const row = { node, whyNot: whyNot(node, portFacts) };
-          if (row.whyNot.length > 0 && !words.all) continue;
-          if (row.whyNot.length === 0 && node.last_error !== null)
+          const row = { node, reasons: rejectionReasons(node, portFacts) };
+          if (row.reasons.length > 0 && !options.all) continue;
+          if (row.reasons.length === 0 && node.last_error !== null)
             troubled.add(node.name ?? node.uuid);
-          shown += 1;
+          count += 1;
           yield row;
         }
     }
     await show(rows());
-    if (shown === 0)
+    if (count === 0)
       note(
-        `0 machines.${words.ironicDb === undefined ? " A project's login sees only the nodes of that project." : ""}${words.all ? "" : " --all also lists excluded machines, with the reasons."}`,
+        `0 machines.${options.ironicDb === undefined ? " A project's login sees only the nodes of that project." : ""}${options.all ? "" : " --all also lists excluded machines, with the reasons."}`,
       );
     if (troubled.length > 0)
       note(
@@ -61,38 +61,38 @@ export function listAdoptable(
 
 /** Neutron's ports for the VIFs. Neutron is not called without VIFs. */
 export async function portsOfVifs(
-  cards: Promise<ExistingNics>,
+  nics: Promise<ExistingNics>,
   network: ManageClients["network"],
 ): Promise<PortFacts> {
-  const { vifs, twice } = await cards;
+  const { vifs, duplicates } = await nics;
   const neutron = vifs.size === 0 ? null : await network();
-  return { ports: neutron === null ? null : await neutron.ports(vifs), twice };
+  return { ports: neutron === null ? null : await neutron.ports(vifs), duplicates };
 }
 
-async function sourceOf(words: AdoptableOptions, keep: Keep, say: (text: string) => void) {
-  if (words.ironicDb !== undefined) return rowsOf(words, words.ironicDb, keep, say);
+async function sourceOf(options: AdoptableOptions, keep: Keep, report: (text: string) => void) {
+  if (options.ironicDb !== undefined) return rowsOf(options, options.ironicDb, keep, report);
   keepYoungSmall();
-  const { service, network } = await openManageClients(words, keep, say);
-  const cards = readNics(service);
-  const asked = portsOfVifs(cards, network);
-  return { asked, listing: runningNodes(service, cards, asked, words) };
+  const { service, network } = await openManageClients(options, keep, report);
+  const nics = readNics(service);
+  const pendingFacts = portsOfVifs(nics, network);
+  return { pendingFacts, listing: runningNodes(service, nics, pendingFacts, options) };
 }
 
 /** @throws MigrationError N2I-E101, N2I-E102, N2I-E200 to N2I-E204 */
 async function rowsOf(
-  words: AdoptableOptions,
+  options: AdoptableOptions,
   ironicDb: string,
   keep: Keep,
-  say: (text: string) => void,
+  report: (text: string) => void,
 ) {
-  const { cloud, limit } = cloudOfOptions(words, say);
+  const { cloud, limit } = cloudOfOptions(options, report);
   const { network } = servicesOf(cloud, limit, keep);
   const database = keep(await openRole("ironic-db", ironicDb, { readOnly: true }));
   keepYoungSmall();
   const rows = await openRunning(database);
-  const cards = rows.nics();
+  const nics = rows.nics();
   async function* listing(): AsyncGenerator<readonly RunningNode[]> {
-    yield* rows.nodes((await cards).of, words);
+    yield* rows.nodes((await nics).of, options);
   }
-  return { asked: portsOfVifs(cards, network), listing: listing() };
+  return { pendingFacts: portsOfVifs(nics, network), listing: listing() };
 }

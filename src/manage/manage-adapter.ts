@@ -23,8 +23,8 @@ import { unlike } from "./steps/manage-positions.ts";
 export interface Adapter {
   readonly name: "allocation" | "nova";
   readonly target: { readonly adapter: string; readonly project?: string };
-  /** @param cards NICs of all nodes; null for a single machine */
-  readonly there: (most: number, cards: ExistingNics | null) => ManagePart;
+  /** @param nics NICs of all nodes; null for a single machine */
+  readonly forward: (most: number, nics: ExistingNics | null) => ManagePart;
   /** @param unasked true without a rollback command: a server that may be in use is kept */
   readonly back: (most: number, unasked?: boolean) => ManagePart;
   readonly look: (change: ManageChange) => Promise<ServerView>;
@@ -51,7 +51,7 @@ export interface Recorded {
 export function allocationAdapter(recordClient: RecordClient): Adapter {
   return {
     ...{ name: "allocation", record: "allocation", target: { adapter: "allocation" } },
-    there: (most, cards) => managePart(recordClient, most, cards),
+    forward: (most, nics) => managePart(recordClient, most, nics),
     // A node with an instance or VIFs was marked, and is read again together with its record.
     comparesLater: ({ nics, instance_uuid }) =>
       instance_uuid === null && nics.every(({ vif }) => vif === null),
@@ -63,7 +63,9 @@ export function allocationAdapter(recordClient: RecordClient): Adapter {
       return new Map(
         made.flatMap(({ change, before }, at) => {
           const against = unlike(change, before, now[at] ?? null);
-          return against.length === 0 ? [] : [[change.id, against.map(({ why }) => why)] as const];
+          return against.length === 0
+            ? []
+            : [[change.id, against.map(({ reason }) => reason)] as const];
         }),
       );
     },
@@ -77,39 +79,39 @@ export function allocationAdapter(recordClient: RecordClient): Adapter {
 /**
  * Opens the adapter of the command, or the adapter of the run.
  *
- * @param asked the options for Nova; null for the run's own adapter
+ * @param requested the options for Nova; null for the run's own adapter
  * @throws MigrationError N2I-E100 if the run has another adapter, N2I-E300 if another project
  */
 export async function openAdapter(
-  place: ManageClients,
+  clients: ManageClients,
   keep: Keep,
   entries: Entries,
-  asked: ServerWishes | "allocation" | null,
+  requested: ServerWishes | "allocation" | null,
 ): Promise<Adapter> {
-  const known = adapterIn(entries);
-  const wanted = asked === null ? known : asked === "allocation" ? asked : "nova";
-  if (wanted !== null) checkAdapter(entries, wanted);
-  if (wanted !== "nova") return allocationAdapter(allocationClient(place));
-  const hands = await openNovaClients(
-    place,
+  const recorded = adapterIn(entries);
+  const kind = requested === null ? recorded : requested === "allocation" ? requested : "nova";
+  if (kind !== null) checkAdapter(entries, kind);
+  if (kind !== "nova") return allocationAdapter(allocationClient(clients));
+  const novaClients = await openNovaClients(
+    clients,
     keep,
-    asked === null || asked === "allocation" ? NONE : asked,
+    requested === null || requested === "allocation" ? NONE : requested,
     [...managedIn(entries).values()].flatMap(({ change, open }) =>
       open && !isMade(change) ? [change] : [],
     ),
   );
-  const { project } = hands.servers;
+  const { project } = novaClients.servers;
   checkProject(entries, project);
   return {
     ...{ name: "nova", record: "server" },
     target: { adapter: "nova", ...(project !== null && { project }) },
-    there: (most, cards) => novaPart(hands, most, cards?.twice),
+    forward: (most, nics) => novaPart(novaClients, most, nics?.duplicates),
     comparesLater: () => false,
     unlike: () => Promise.resolve(new Map()),
-    back: (most, unasked) => novaBackPart(hands, most, unasked),
-    ...{ look: hands.look, zones: hands.servers.zones },
+    back: (most, unasked) => novaBackPart(novaClients, most, unasked),
+    ...{ look: novaClients.look, zones: novaClients.servers.zones },
     async fault({ id }) {
-      const { driver } = await hands.hardware.read(id);
+      const { driver } = await novaClients.hardware.read(id);
       return driver === FAKE ? "its fake-hardware driver does not control a machine" : null;
     },
   };
@@ -125,25 +127,25 @@ function adapterIn(entries: Entries): string | null {
  * N2I-E300
  */
 function checkProject(entries: Entries, project: string | null): void {
-  const own = targetOf(entries, MANAGE)?.target.project;
-  if (typeof own !== "string" || project === null || own === project) return;
+  const recorded = targetOf(entries, MANAGE)?.target.project;
+  if (typeof recorded !== "string" || project === null || recorded === project) return;
   throw new MigrationError(
     "N2I-E300",
-    `this run creates servers in project ${own}, but the credentials are for project ${project}`,
+    `this run creates servers in project ${recorded}, but the credentials are for project ${project}`,
     {
-      why: "Nova lists only the servers in the project of the credentials.",
+      reason: "Nova lists only the servers in the project of the credentials.",
       fix: "Use credentials for the project of this run.",
     },
   );
 }
 
 /** Rollback handles one kind of record. @throws MigrationError N2I-E100 for another kind */
-export function checkAdapter(entries: Entries, wanted: string): void {
-  const known = adapterIn(entries);
-  if (known === null || wanted === known) return;
+export function checkAdapter(entries: Entries, kind: string): void {
+  const recorded = adapterIn(entries);
+  if (recorded === null || kind === recorded) return;
   throw new MigrationError(
     "N2I-E100",
-    known === "nova"
+    recorded === "nova"
       ? "this run creates Nova servers. Add --nova and --flavor, or use a different --run"
       : "this run creates Ironic allocations. With --nova, use a different --run",
   );

@@ -24,7 +24,6 @@ import { maintenanceFor } from "./steps/manage-nova-marks.ts";
 
 interface UnmanageOptions extends RestOptions, RollbackOptions {}
 
-/** Default number of machines in progress. */
 export const IN_FLIGHT = 4;
 
 /**
@@ -32,62 +31,62 @@ export const IN_FLIGHT = 4;
  *
  * @throws MigrationError N2I-E100, N2I-E305, N2I-E306
  */
-export function managedBack(words: UnmanageOptions): Rollback {
-  const { all, inFlight: most = IN_FLIGHT } = words;
-  return rollbackOf({ kind: "manage" }, words, (sink) => ({
+export function managedBack(options: UnmanageOptions): Rollback {
+  const { all, inFlight: most = IN_FLIGHT } = options;
+  return rollbackOf({ kind: "manage" }, options, (sink) => ({
     nothing: "this run did not manage any machine",
     async find(run, entries) {
       const managed = managedIn(entries);
       return all && managed.size === 0 ? null : { run, entries, managed };
     },
     async open(found, keep) {
-      const place = await openManageClients(words, keep, sink.say);
-      const wanted = await selectedRecords(words, found.entries, place);
-      const { address } = place.service.identity;
+      const clients = await openManageClients(options, keep, sink.report);
+      const chosen = await selectedRecords(options, found.entries, clients);
+      const { address } = clients.service.identity;
       checkSameIronic(found.entries, address);
       return {
         ...found,
-        wanted,
+        chosen,
         address,
-        adapter: await openAdapter(place, keep, found.entries, null),
+        adapter: await openAdapter(clients, keep, found.entries, null),
       };
     },
-    question({ adapter: { name }, wanted, address }) {
-      const machines = counted(wanted.size, "machine");
+    question({ adapter: { name }, chosen, address }) {
+      const machines = counted(chosen.size, "machine");
       return name === "nova"
         ? `Delete the Nova servers of ${machines} at ${address}? The machines keep running. Nova unbinds each port while it deletes the server. With network_interface neutron, the machine has no network during that time.`
         : `Delete the allocations of ${machines} at ${address}? The machines stay active and keep their power state.`;
     },
-    back: ({ run, wanted, address, adapter }, leave) =>
+    back: ({ run, chosen, address, adapter }, reportSkipped) =>
       withSession(
         run,
         async (session) => {
           await session.begin(MANAGE, { ...adapter.target, address });
-          let [done, left] = [0, 0];
-          const changes = changesBack((id) => wanted.has(id));
-          const pace = { ...ONE_BY_ONE, together: most, inFlight: most };
+          let [done, skipped] = [0, 0];
+          const changes = changesBack((id) => chosen.has(id));
+          const pace = { ...ONE_BY_ONE, concurrency: most, inFlight: most };
           const leg = { part: adapter.back(most), command: "rollback", changes, pace };
           const end = await windowBack(leg, session, ({ change, position }) => {
             if (position.is === "after") done += 1;
             else {
-              left += 1;
-              leave([{ id: `node:${change.id}`, why: position.why.join("; ") }]);
+              skipped += 1;
+              reportSkipped([{ id: `node:${change.id}`, reason: position.reasons.join("; ") }]);
             }
           });
-          sink.result(`Rollback: ${counted(done, "machine")} rolled back, ${left} left.`);
+          sink.result(`Rollback: ${counted(done, "machine")} rolled back, ${skipped} left.`);
           if (end.broke !== null) throw end.broke;
           return end.stopped ? null : ENDED;
         },
         { afterWindow: true },
       ),
-    async *previews({ managed, wanted, adapter }) {
-      const changes = [...managed].flatMap(([id, { change }]) => (wanted.has(id) ? [change] : []));
+    async *previews({ managed, chosen, adapter }) {
+      const changes = [...managed].flatMap(([id, { change }]) => (chosen.has(id) ? [change] : []));
       const positions = await adapter.back(IN_FLIGHT).inspect(changes, false);
-      for (const [at, { is, why }] of positions.entries()) {
+      for (const [at, { is, reasons }] of positions.entries()) {
         const { id } = changes[at] ?? { id: "" };
         const about = { resource: "node", uuid: id, bm_node_id: null };
-        if (is === "before") yield { action: "restore", ...about, why: null };
-        if (is === "other") yield { action: "leave", ...about, why: why.join("; ") };
+        if (is === "before") yield { action: "restore", ...about, reason: null };
+        if (is === "other") yield { action: "leave", ...about, reason: reasons.join("; ") };
       }
     },
   }));
@@ -111,18 +110,19 @@ async function selectedRecords(
     // The name of a record also identifies its machine.
     return found === null ? called : [...new Set([found.uuid, ...called])];
   });
-  const of = (fits: (ids: readonly string[]) => boolean): readonly string[] =>
-    node.filter((_, at) => fits(meant[at] ?? []));
-  const twice = of((ids) => ids.length > 1);
-  if (twice.length > 0)
-    throw new MigrationError("N2I-E306", `${listed(twice, NAMED)} matches more than one machine`, {
-      why: "A node and the record of another node have this name.",
+  const of = (isMatch: (ids: readonly string[]) => boolean): readonly string[] =>
+    node.filter((_, at) => isMatch(meant[at] ?? []));
+  const shared = of((ids) => ids.length > 1);
+  if (shared.length > 0)
+    throw new MigrationError("N2I-E306", `${listed(shared, NAMED)} matches more than one machine`, {
+      reason: "A node and the record of another node have this name.",
       fix: "Use the node's uuid. verify --all-rows lists them.",
     });
   const unknown = of(([id]) => id === undefined || !managed.has(id));
   if (unknown.length > 0)
     throw new MigrationError("N2I-E306", `this run did not manage ${listed(unknown, NAMED)}`, {
-      why: "Rollback affects only records of this run. A machine is identified by its node's uuid or name, or by its record's name.",
+      reason:
+        "Rollback affects only records of this run. A machine is identified by its node's uuid or name, or by its record's name.",
       fix: "Specify one of its machines. verify --all-rows lists them.",
     });
   return new Set(meant.flat());
@@ -130,29 +130,29 @@ async function selectedRecords(
 
 /** @throws MigrationError N2I-E326 if the run managed no machine */
 export function verifyManaged(
-  words: RestOptions & { readonly run: string; readonly allRows?: boolean },
+  options: RestOptions & { readonly run: string; readonly allRows?: boolean },
   sink: Sink,
 ): Promise<VerifiedRows> {
   return closing(async (keep) => {
-    const { entries, managed } = await openManaged(words.run);
-    if (managed.size === 0) throw new MigrationError("N2I-E326", `${words.run} has no machines`);
-    const place = await openManageClients(words, keep, sink.say);
-    checkSameIronic(entries, place.service.identity.address);
-    const adapter = await openAdapter(place, keep, entries, null);
+    const { entries, managed } = await openManaged(options.run);
+    if (managed.size === 0) throw new MigrationError("N2I-E326", `${options.run} has no machines`);
+    const clients = await openManageClients(options, keep, sink.report);
+    checkSameIronic(entries, clients.service.identity.address);
+    const adapter = await openAdapter(clients, keep, entries, null);
     const verdicts = async function* (): AsyncGenerator<RowVerdict> {
       for (const [id, { change, name, open }] of managed) {
         const server = recordOf(change);
         const { node, record, ports } = await adapter.look(change);
         const row = verdictsOf(id);
         const again = change.back === true ? "rollback" : "node manage";
-        const standing = nodeFault(id, node, server, { open, own: change.server, again });
-        yield row("node", standing ?? (await adapter.fault(change)));
+        const fault = nodeFault(id, node, server, { open, mark: change.server, again });
+        yield row("node", fault ?? (await adapter.fault(change)));
         yield row(`${adapter.record} ${name}`, recordFault(record, id));
         for (const port of portsBound(change))
           yield row(`port ${port}`, portFault(ports?.get(port)?.device_id, server));
       }
     };
-    return listVerdicts(verdicts(), managed.size, sink, words.allRows);
+    return listVerdicts(verdicts(), managed.size, sink, options.allRows);
   });
 }
 
@@ -160,13 +160,13 @@ function nodeFault(
   id: string,
   node: ServerView["node"],
   server: string,
-  { open, own, again }: { readonly open: boolean; readonly own: string; readonly again: string },
+  { open, mark, again }: { readonly open: boolean; readonly mark: string; readonly again: string },
 ): string | null {
   if (node === null) return unseenNode(id);
   if (node.instance_uuid !== server)
     return `instance_uuid is ${node.instance_uuid ?? "null"}, expected ${server}`;
   if (node.provision_state !== "active") return `it is ${node.provision_state ?? "in no state"}`;
-  if ([reasonOf(server), maintenanceFor(own)].includes(node.maintenance_reason ?? ""))
+  if ([reasonOf(server), maintenanceFor(mark)].includes(node.maintenance_reason ?? ""))
     return `it is in maintenance by this run: run ${again} again`;
   return open ? `the run is not finished: run ${again} again` : null;
 }

@@ -35,24 +35,24 @@ function fromYaml(document: unknown, faults: string[]): readonly ManageRequest[]
   }
   return (document as readonly Json[]).map((one, at) => {
     const about = isObject(one) ? one : {};
-    const place = `machine ${at + 1}`;
-    if (!isObject(one)) faults.push(`${place} is not an object`);
-    const known: readonly string[] = [...MEMBERS, "metadata"];
+    const location = `machine ${at + 1}`;
+    if (!isObject(one)) faults.push(`${location} is not an object`);
+    const members: readonly string[] = [...MEMBERS, "metadata"];
     for (const key of Object.keys(about))
-      if (!known.includes(key)) faults.push(`${place}: unknown member ${JSON.stringify(key)}`);
-    const word = (key: string): string => {
+      if (!members.includes(key)) faults.push(`${location}: unknown member ${JSON.stringify(key)}`);
+    const textOf = (key: string): string => {
       const value = about[key] ?? "";
       if (typeof value === "string") return value;
-      faults.push(`${place}: ${key} is not text`);
+      faults.push(`${location}: ${key} is not text`);
       return "";
     };
     const { metadata = {} } = about;
-    if (!isObject(metadata)) faults.push(`${place}: metadata is not an object`);
+    if (!isObject(metadata)) faults.push(`${location}: metadata is not an object`);
     const pairs = Object.entries(isObject(metadata) ? metadata : {});
     for (const [key, value] of pairs)
       if (typeof value !== "string")
-        faults.push(`${place}: metadata ${JSON.stringify(key)} is not text`);
-    return machineOf(word, Object.fromEntries(pairs.map(([key, value]) => [key, String(value)])));
+        faults.push(`${location}: metadata ${JSON.stringify(key)} is not text`);
+    return machineOf(textOf, Object.fromEntries(pairs.map(([key, value]) => [key, String(value)])));
   });
 }
 
@@ -71,12 +71,12 @@ function fromCsv(text: string, faults: string[]): readonly ManageRequest[] {
     return [];
   }
   const columns = header.cells.map((cell) => cell.trim());
-  const known = (column: string): boolean =>
+  const isColumn = (column: string): boolean =>
     (MEMBERS as readonly string[]).includes(column) || column.startsWith(METADATA);
   for (const column of ["node", "name"])
     if (!columns.includes(column)) faults.push(`its first line has no column ${column}`);
   for (const column of columns)
-    if (!known(column)) faults.push(`unknown column ${JSON.stringify(column)}`);
+    if (!isColumn(column)) faults.push(`unknown column ${JSON.stringify(column)}`);
   if (new Set(columns).size < columns.length) faults.push("its first line has a duplicate column");
   if (faults.length > 0) return [];
   return lines.map(({ line, cells }) => {
@@ -91,13 +91,13 @@ function fromCsv(text: string, faults: string[]): readonly ManageRequest[] {
 }
 
 function machineOf(
-  word: (member: string) => string,
+  textOf: (member: string) => string,
   metadata: ManageRequest["metadata"],
 ): ManageRequest {
   return {
-    ...{ node: word("node"), name: word("name"), metadata },
-    description: word("description") || null,
-    availability_zone: word("availability_zone") || null,
+    ...{ node: textOf("node"), name: textOf("name"), metadata },
+    description: textOf("description") || null,
+    availability_zone: textOf("availability_zone") || null,
   };
 }
 
@@ -107,9 +107,9 @@ function csvRows(text: string, faults: string[]) {
   let [line, began] = [1, 1];
   let cells: string[] = [];
   const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/gy;
-  const whole = text.replace(/^\ufeff/, "");
-  while (cell.lastIndex < whole.length) {
-    const found = cell.exec(whole);
+  const content = text.replace(/^\ufeff/, "");
+  while (cell.lastIndex < content.length) {
+    const found = cell.exec(content);
     if (found === null) {
       faults.push(`line ${line} is not valid CSV: a quote is inside a cell, or is not closed`);
       return rows;
@@ -118,7 +118,7 @@ function csvRows(text: string, faults: string[]) {
     line += all.split("\n").length - 1;
     cells.push(quoted?.replaceAll('""', '"') ?? bare);
     if (end === ",") {
-      if (cell.lastIndex === whole.length) cells.push("");
+      if (cell.lastIndex === content.length) cells.push("");
       else continue;
     }
     if (cells.some((one) => one.trim() !== "")) rows.push({ line: began, cells });

@@ -28,11 +28,12 @@ export async function manageOne(
   notify: Notify,
 ) {
   const acting = { session, sink: { during: silently }, notify };
-  const one = { adapter, changes: [change], cards: null };
-  const { rows, broke, last, stays } = await perform(one, 1, acting);
+  const one = { adapter, changes: [change], nics: null };
+  const { rows, broke, last, leftovers } = await perform(one, 1, acting);
   const isIt = (id: string): boolean => id === change.id;
-  const left = broke === null ? stays : (await takeBack(adapter, isIt, session, ONE_BY_ONE)).stays;
-  return { broke, last: last.get(change.id) ?? null, row: rows[0], stays: left.size > 0 };
+  const final =
+    broke === null ? leftovers : (await takeBack(adapter, isIt, session, ONE_BY_ONE)).leftovers;
+  return { broke, last: last.get(change.id) ?? null, row: rows[0], hasLeftovers: final.size > 0 };
 }
 
 /**
@@ -44,39 +45,43 @@ export async function manageOne(
  */
 export async function takeBack(
   adapter: Adapter,
-  wants: (id: string) => boolean,
+  selects: (id: string) => boolean,
   session: RunSession,
   pace: Pace,
   ended: (id: string) => boolean = () => false,
 ) {
-  const part = adapter.back(pace.together, true);
+  const part = adapter.back(pace.concurrency, true);
   // The server of a completed machine may be in use.
-  const changes = changesBack((id, { open }) => (open ? wants(id) : ended(id)));
-  const gone = new Map<string, null>();
-  const stays = new Map<string, string>();
+  const changes = changesBack((id, { open }) => (open ? selects(id) : ended(id)));
+  const rolledBack = new Map<string, null>();
+  const leftovers = new Map<string, string>();
   const inUse = new Set<string>();
-  const others = (why: string): void => {
+  const markUnfinished = (reason: string): void => {
     for (const [id, { open, handedOut }] of managedIn(session.journal.entries()))
-      if (open && wants(id) && !gone.has(id) && !stays.has(id)) {
-        stays.set(id, why);
+      if (open && selects(id) && !rolledBack.has(id) && !leftovers.has(id)) {
+        leftovers.set(id, reason);
         if (handedOut) inUse.add(id);
       }
   };
   // A Nova server needs time, and its machine stays reserved until then.
-  const own = adapter.name === "allocation" ? { ...session, stopping: () => false } : session;
+  const unstopped = adapter.name === "allocation" ? { ...session, stopping: () => false } : session;
   try {
     const leg = { part, command: "node manage", changes, pace };
-    const { broke } = await windowBack(leg, own, ({ change, position: { is, why, inService } }) => {
-      if (is === "after") gone.set(change.id, null);
-      else stays.set(change.id, why.join("; "));
-      if (inService === true) inUse.add(change.id);
-    });
-    if (session.stopping()) others("the command was stopped before");
-    return { gone, stays, inUse, broke };
+    const { broke } = await windowBack(
+      leg,
+      unstopped,
+      ({ change, position: { is, reasons, inService } }) => {
+        if (is === "after") rolledBack.set(change.id, null);
+        else leftovers.set(change.id, reasons.join("; "));
+        if (inService === true) inUse.add(change.id);
+      },
+    );
+    if (session.stopping()) markUnfinished("the command was stopped before");
+    return { rolledBack, leftovers, inUse, broke };
   } catch (cause) {
     if (!(cause instanceof MigrationError)) throw cause;
-    others(cause.message);
-    return { gone, stays, inUse, broke: cause };
+    markUnfinished(cause.message);
+    return { rolledBack, leftovers, inUse, broke: cause };
   }
 }
 
@@ -87,26 +92,26 @@ interface Acting {
 }
 
 export async function perform(
-  { adapter, changes, cards }: Omit<InspectedRows, "place">,
+  { adapter, changes, nics }: Omit<InspectedRows, "clients">,
   most: number,
   { session, sink, notify }: Acting,
 ) {
   const rows = new Map<string, ManagedOne>();
   // The error of each machine that failed during its steps.
   const broken = new Map<string, string>();
-  const isLater = ({ is, seen: { node } }: ManagePosition): boolean =>
-    cards !== null && is === "after" && node !== null && adapter.comparesLater(node);
+  const isLater = ({ is, view: { node } }: ManagePosition): boolean =>
+    nics !== null && is === "after" && node !== null && adapter.comparesLater(node);
   // Their end events are sent after the comparison.
-  const held = new Map<string, ManageChange>();
-  const part = telling(adapter.there(most, cards), notify, {
+  const delayed = new Map<string, ManageChange>();
+  const part = telling(adapter.forward(most, nics), notify, {
     holds(change, reached) {
       const holds = isLater(reached);
-      if (holds) held.set(change.id, change);
+      if (holds) delayed.set(change.id, change);
       return holds;
     },
-    broke: ({ id }, why) => broken.set(id, why),
+    broke: ({ id }, reason) => broken.set(id, reason),
   });
-  const pace: Pace = { ...ONE_BY_ONE, together: most, inFlight: most };
+  const pace: Pace = { ...ONE_BY_ONE, concurrency: most, inFlight: most };
   const leg = { part, command: "node manage", pace, changes: () => once(changes) };
   const last = new Map<string, ManagePosition>();
   const madeNow: Recorded[] = [];
@@ -115,15 +120,15 @@ export async function perform(
       "node manage",
       changes.length,
       (progress) =>
-        windowForward(leg, session, ({ change, position, made, found, behind }) => {
-          const { is, why } = position;
-          if (found && is === "other") refused(change, why, notify);
-          const became = managedOutcome(position, made);
-          rows.set(change.id, rowOf(change, became, recordIn(change, position), why));
+        windowForward(leg, session, ({ change, position, made, found, completed }) => {
+          const { is, reasons } = position;
+          if (found && is === "other") refused(change, reasons, notify);
+          const outcome = managedOutcome(position, made);
+          rows.set(change.id, rowOf(change, outcome, recordIn(change, position), reasons));
           last.set(change.id, position);
-          const { node: before } = position.seen;
+          const { node: before } = position.view;
           if (made && before !== null && isLater(position)) madeNow.push({ change, before });
-          progress(behind);
+          progress(completed);
         }),
       ({ made }) => `${counted(made, "machine")} managed`,
     )
@@ -131,34 +136,34 @@ export async function perform(
       // Without the permission for a step, earlier steps are still rolled back.
       if (cause instanceof MigrationError && isDenied(cause))
         return { stopped: false, broke: cause };
-      reportEnds(held, notify);
+      reportEnds(delayed, notify);
       throw cause;
     });
-  const known = new Map(changes.map((change) => [change.id, change]));
+  const byId = new Map(changes.map((change) => [change.id, change]));
   const denied = end.broke !== null && (isDenied(end.broke) || isDenied(end.broke.cause));
   // A server in use is kept, even if the login lacks a permission.
-  const ours = denied ? managedIn(session.journal.entries()) : null;
+  const managed = denied ? managedIn(session.journal.entries()) : null;
   const unwanted = (id: string): boolean =>
-    rows.get(id)?.became === "left" ||
-    (ours !== null && known.has(id) && !rows.has(id) && ours.get(id)?.handedOut !== true);
+    rows.get(id)?.outcome === "left" ||
+    (managed !== null && byId.has(id) && !rows.has(id) && managed.get(id)?.handedOut !== true);
   const { unlike, unasked } = await unlikeOf(adapter, madeNow, most);
-  for (const [id, why] of unlike) {
-    const change = known.get(id);
+  for (const [id, reasons] of unlike) {
+    const change = byId.get(id);
     if (change === undefined) continue;
-    rows.set(id, rowOf(change, "left", null, why));
-    notify({ event: "manage.error", ...named(change), why: why.join("; ") });
-    held.delete(id);
+    rows.set(id, rowOf(change, "left", null, reasons));
+    notify({ event: "manage.error", ...eventFields(change), why: reasons.join("; ") });
+    delayed.delete(id);
   }
-  reportEnds(held, notify);
+  reportEnds(delayed, notify);
   const back = await takeBack(adapter, unwanted, session, pace, (id) => unlike.has(id));
-  for (const [id, why] of broken) {
-    const change = known.get(id);
-    if (change !== undefined) rows.set(id, rowOf(change, "left", null, [why]));
+  for (const [id, reason] of broken) {
+    const change = byId.get(id);
+    if (change !== undefined) rows.set(id, rowOf(change, "left", null, [reason]));
   }
-  for (const [id, why] of [...back.gone, ...back.stays]) {
-    const change = known.get(id);
+  for (const [id, reason] of [...back.rolledBack, ...back.leftovers]) {
+    const change = byId.get(id);
     if (change !== undefined)
-      rows.set(id, takenBack(rows.get(id) ?? rowOf(change, "left", null, []), why));
+      rows.set(id, takenBack(rows.get(id) ?? rowOf(change, "left", null, []), reason));
   }
   const broke = end.broke ?? unasked ?? back.broke;
   return { rows: [...rows.values()], stopped: end.stopped, last, ...back, broke };
@@ -176,41 +181,38 @@ async function unlikeOf(adapter: Adapter, made: readonly Recorded[], most: numbe
   }
 }
 
-/** Adds the result of the rollback. @param why the reason of leftovers, or null */
-function takenBack(row: ManagedOne, why: string | null): ManagedOne {
-  const said = why === null ? "rolled back" : `not rolled back: ${why}`;
-  return { ...row, why: [row.why, said].filter((one) => one !== "").join("; ") };
+/** Adds the result of the rollback. @param reason the reason of leftovers, or null */
+function takenBack(row: ManagedOne, reason: string | null): ManagedOne {
+  const outcome = reason === null ? "rolled back" : `not rolled back: ${reason}`;
+  return { ...row, reason: [row.reason, outcome].filter((one) => one !== "").join("; ") };
 }
 
-function managedOutcome({ is, inService }: ManagePosition, made: boolean): ManagedOne["became"] {
+function managedOutcome({ is, inService }: ManagePosition, made: boolean): ManagedOne["outcome"] {
   if (inService === true) return "in service";
   if (is !== "after") return "left";
   return made ? "managed" : "managed already";
 }
 
-export function recordIn(
-  { server }: ManageChange,
-  position: ManagePosition | undefined,
-): string | null {
-  const { is, inService, seen } = position ?? {};
-  return is === "after" || inService === true ? (seen?.record?.uuid ?? server) : null;
+export function recordIn({ server }: ManageChange, at: ManagePosition | undefined): string | null {
+  const { is, inService, view } = at ?? {};
+  return is === "after" || inService === true ? (view?.record?.uuid ?? server) : null;
 }
 
 export function rowOf(
-  { id, asked }: ManageChange,
-  became: ManagedOne["became"],
+  { id, request }: ManageChange,
+  outcome: ManagedOne["outcome"],
   server: string | null,
-  why: readonly string[],
+  reasons: readonly string[],
 ): ManagedOne {
-  return { node: id, name: asked?.name ?? "", server, became, why: why.join("; ") };
+  return { node: id, name: request?.name ?? "", server, outcome, reason: reasons.join("; ") };
 }
 
 export interface InspectedRows {
-  readonly place: ManageClients;
+  readonly clients: ManageClients;
   readonly adapter: Adapter;
   readonly changes: readonly ManageChange[];
   /** Null for a single machine, whose port is identified only by its MAC. */
-  readonly cards: ExistingNics | null;
+  readonly nics: ExistingNics | null;
 }
 
 /** The events of a machine: `manage.start`, then `manage.end` or `manage.error`. */
@@ -226,17 +228,17 @@ export interface ManageEvent {
 export type Notify = (event: ManageEvent) => void;
 
 /** A machine that is refused before its first step also has two events. */
-function refused(change: ManageChange, why: readonly string[], notify: Notify): void {
-  notify({ event: "manage.start", ...named(change) });
-  notify({ event: "manage.error", ...named(change), why: why.join("; ") });
+function refused(change: ManageChange, reasons: readonly string[], notify: Notify): void {
+  notify({ event: "manage.start", ...eventFields(change) });
+  notify({ event: "manage.error", ...eventFields(change), why: reasons.join("; ") });
 }
 
-function reportEnds(held: ReadonlyMap<string, ManageChange>, notify: Notify): void {
-  for (const change of held.values()) notify({ event: "manage.end", ...named(change) });
+function reportEnds(delayed: ReadonlyMap<string, ManageChange>, notify: Notify): void {
+  for (const change of delayed.values()) notify({ event: "manage.end", ...eventFields(change) });
 }
 
-function named({ id, asked, server }: ManageChange): Omit<ManageEvent, "event"> {
-  return { node: id, name: asked?.name ?? "", server };
+function eventFields({ id, request, server }: ManageChange): Omit<ManageEvent, "event"> {
+  return { node: id, name: request?.name ?? "", server };
 }
 
 /**
@@ -253,24 +255,24 @@ function telling(
     broke,
   }: {
     readonly holds: (change: ManageChange, reached: ManagePosition) => boolean;
-    readonly broke: (change: ManageChange, why: string) => void;
+    readonly broke: (change: ManageChange, reason: string) => void;
   },
 ): ManagePart {
   return {
     ...part,
-    async perform(change, seen, begin) {
-      const about = named(change);
+    async perform(change, position, begin) {
+      const about = eventFields(change);
       notify({ event: "manage.start", ...about });
       try {
-        const reached = await part.perform(change, seen, begin);
+        const reached = await part.perform(change, position, begin);
         if (reached.is === "after") {
           if (!holds(change, reached)) notify({ event: "manage.end", ...about });
-        } else notify({ event: "manage.error", ...about, why: reached.why.join("; ") });
+        } else notify({ event: "manage.error", ...about, why: reached.reasons.join("; ") });
         return reached;
       } catch (cause) {
-        const why = cause instanceof MigrationError ? `${cause.code} ${cause.message}` : "a fault";
-        notify({ event: "manage.error", ...about, why });
-        broke(change, why);
+        const text = cause instanceof MigrationError ? `${cause.code} ${cause.message}` : "a fault";
+        notify({ event: "manage.error", ...about, why: text });
+        broke(change, text);
         throw cause;
       }
     },

@@ -11,27 +11,27 @@ import { actsOf, isHanded, type ManageChange } from "./steps/manage-acts.ts";
 /** Machines that the run started to manage and has not rolled back, by uuid. */
 export function managedIn(entries: Entries) {
   return new Map(
-    [...startedChangesIn(entries, MANAGE)].map(([id, begun]) => {
-      const known = changeBack(id, begun);
+    [...startedChangesIn(entries, MANAGE)].map(([id, started]) => {
+      const reversed = changeBack(id, started);
       /** Its server may be in use, its mark is still set, and no rollback was started. */
-      const handedOut = isHanded(known.change) && begun.back !== true;
-      return [id, { ...known, open: begun.open, handedOut }] as const;
+      const handedOut = isHanded(reversed.change) && started.back !== true;
+      return [id, { ...reversed, open: started.open, handedOut }] as const;
     }),
   );
 }
 
-export function changeBack(id: string, begun: StartedChange) {
-  const { server, name, acts } = actsOf(id, begun);
-  const back = begun.back === true && { back: true as const };
-  const change: ManageChange = { id, server, acts, asked: null, open: begun.open, ...back };
+export function changeBack(id: string, started: StartedChange) {
+  const { server, name, acts } = actsOf(id, started);
+  const back = started.back === true && { back: true as const };
+  const change: ManageChange = { id, server, acts, request: null, open: started.open, ...back };
   return { change, name };
 }
 
-/** The changes of a rollback, one batch. @param wants whether to roll back a started machine */
-export function changesBack(wants: (id: string, begun: StartedChange) => boolean) {
-  return (ours: ReadonlyMap<string, StartedChange>) =>
+/** The changes of a rollback, one batch. @param selects whether to roll back a started machine */
+export function changesBack(selects: (id: string, started: StartedChange) => boolean) {
+  return (all: ReadonlyMap<string, StartedChange>) =>
     once(
-      [...ours].flatMap(([id, begun]) => (wants(id, begun) ? [changeBack(id, begun).change] : [])),
+      [...all].flatMap(([id, state]) => (selects(id, state) ? [changeBack(id, state).change] : [])),
     );
 }
 
@@ -49,7 +49,7 @@ export async function managedState(path: string) {
   const opened = all.filter((one) => one.open && !one.handedOut).map(({ change: { id } }) => id);
   const starts = entries.filter(({ do: act }) => act === "start");
   const began = startedChangesIn(starts, MANAGE).size;
-  const given = { run: run.path };
+  const options = { run: run.path };
   const target = targetOf(entries, MANAGE);
   return {
     fields: {
@@ -59,7 +59,7 @@ export async function managedState(path: string) {
       back: `${began - all.length} rolled back`,
     },
     next:
-      all.length === 0 ? "nothing, this run was rolled back" : nextOf(given, opened, all.length),
+      all.length === 0 ? "nothing, this run was rolled back" : nextOf(options, opened, all.length),
     changed: all.length,
   };
 }
@@ -68,8 +68,8 @@ export async function managedState(path: string) {
 const NAMED = 5;
 
 /** The command that rolls back unfinished machines only. */
-function nextOf(given: { readonly run: string }, open: readonly string[], all: number): string {
+function nextOf(options: { readonly run: string }, open: readonly string[], all: number): string {
   if (open.length === 0 || (open.length > NAMED && open.length < all))
-    return nextCommand("verify", given);
-  return nextCommand("rollback", given, open.length === all ? { all: true } : { node: open });
+    return nextCommand("verify", options);
+  return nextCommand("rollback", options, open.length === all ? { all: true } : { node: open });
 }

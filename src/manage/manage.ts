@@ -29,7 +29,7 @@ interface Managed {
   readonly rows: readonly ManagedOne[];
   readonly stopped: boolean;
   /** Machines that are not managed but have leftovers, with the reasons. */
-  readonly stays: ReadonlyMap<string, string>;
+  readonly leftovers: ReadonlyMap<string, string>;
   /** Those of them whose server may be in use. The same command continues with them. */
   readonly inUse: ReadonlySet<string>;
   readonly broke: MigrationError | null;
@@ -45,32 +45,32 @@ interface Managed {
  */
 export function manageMachines(
   all: readonly ManageRequest[],
-  words: ManageOptions,
-  sink: Pick<Sink, "say" | "during">,
+  options: ManageOptions,
+  sink: Pick<Sink, "report" | "during">,
   notify: Notify,
 ): Promise<Managed> {
-  checkManageRequests(all, words);
+  checkManageRequests(all, options);
   const preview = async (entries: Entries): Promise<Managed> =>
     closing(async (keep) => {
-      const known = await looked(all, words, entries, { keep, sink });
-      return { ...(await wouldBe(known, words)), broke: null };
+      const inspected = await inspectMachines(all, options, entries, { keep, sink });
+      return { ...(await wouldBe(inspected, options)), broke: null };
     });
   // A dry run creates no folder.
-  if (words.dryRun && !existsSync(words.run)) return preview([]);
-  return inRun(words.run, "node manage", { kind: "manage", create: true }, (run) =>
+  if (options.dryRun && !existsSync(options.run)) return preview([]);
+  return inRun(options.run, "node manage", { kind: "manage", create: true }, (run) =>
     closing(async (keep) => {
       const { entries } = await readJournal(run);
-      if (words.dryRun) return preview(entries);
-      const known = await looked(all, words, entries, { keep, sink });
-      const { place, adapter, changes } = known;
+      if (options.dryRun) return preview(entries);
+      const inspected = await inspectMachines(all, options, entries, { keep, sink });
+      const { clients, adapter, changes } = inspected;
       const performed = await withSession(
         run,
         async (session) => {
-          const { address } = place.service.identity;
+          const { address } = clients.service.identity;
           checkSameIronic(entries, address);
           await session.begin(MANAGE, { ...adapter.target, address });
-          await saveOptions(run, "node", words);
-          return perform(known, words.inFlight, { session, sink, notify });
+          await saveOptions(run, "node", options);
+          return perform(inspected, options.inFlight, { session, sink, notify });
         },
         { afterWindow: true },
       );
@@ -79,25 +79,25 @@ export function manageMachines(
   );
 }
 
-async function looked(
+async function inspectMachines(
   all: readonly ManageRequest[],
-  words: ManageOptions,
+  options: ManageOptions,
   entries: Entries,
-  { keep, sink }: { readonly keep: Keep; readonly sink: Pick<Sink, "say"> },
+  { keep, sink }: { readonly keep: Keep; readonly sink: Pick<Sink, "report"> },
 ): Promise<InspectedRows> {
-  const place = await openManageClients(words, keep, sink.say);
-  const adapter = await openAdapter(place, keep, entries, words.nova ?? "allocation");
+  const clients = await openManageClients(options, keep, sink.report);
+  const adapter = await openAdapter(clients, keep, entries, options.nova ?? "allocation");
   const { zones } = adapter;
-  const changes = await changesOf(all, place, words, { entries, zones });
-  const cards = all.length > 1 ? await readNics(place.service) : null;
-  return { place, adapter, changes, cards };
+  const changes = await changesOf(all, clients, options, { entries, zones });
+  const nics = all.length > 1 ? await readNics(clients.service) : null;
+  return { clients, adapter, changes, nics };
 }
 
 function withUnreached(changes: readonly ManageChange[], done: Managed): Managed {
   const reached = new Map(done.rows.map((row) => [row.node, row]));
-  const why = done.broke === null ? "the command was stopped before" : "the run failed before";
+  const reason = done.broke === null ? "the command was stopped before" : "the run failed before";
   const rows = changes.map(
-    (change) => reached.get(change.id) ?? rowOf(change, "not reached", null, [why]),
+    (change) => reached.get(change.id) ?? rowOf(change, "not reached", null, [reason]),
   );
   return { ...done, rows };
 }
@@ -113,19 +113,19 @@ export function checkSameIronic(entries: Entries, address: string): void {
 }
 
 async function wouldBe(
-  { adapter, changes, cards }: InspectedRows,
+  { adapter, changes, nics }: InspectedRows,
   { inFlight: most }: ManageOptions,
 ): Promise<Omit<Managed, "broke">> {
-  const positions = await adapter.there(most, cards).inspect(changes, false);
-  const became = { before: "to be managed", after: "managed already" } as const;
+  const positions = await adapter.forward(most, nics).inspect(changes, false);
+  const outcomes = { before: "to be managed", after: "managed already" } as const;
   const rows = changes.flatMap((change, at): readonly ManagedOne[] => {
     const position = positions[at];
-    const { is = "other", why = [], inService } = position ?? {};
-    const would = is === "before" || is === "after" ? became[is] : "left";
+    const { is = "other", reasons = [], inService } = position ?? {};
+    const would = is === "before" || is === "after" ? outcomes[is] : "left";
     const what = inService === true ? "in service" : would;
-    return [rowOf(change, what, recordIn(change, position), why)];
+    return [rowOf(change, what, recordIn(change, position), reasons)];
   });
-  return { rows, stopped: false, stays: new Map(), inUse: new Set() };
+  return { rows, stopped: false, leftovers: new Map(), inUse: new Set() };
 }
 
 export interface ManageOptions extends RestOptions {
@@ -140,8 +140,8 @@ export interface ManageOptions extends RestOptions {
 function checkManageRequests(all: readonly ManageRequest[], { nova }: ManageOptions): void {
   const recordService = nova === undefined ? "allocation" : "nova";
   const faults = [
-    ...all.flatMap((asked) =>
-      requestFaults(asked, recordService).map((why) => `${asked.node || "a machine"}: ${why}`),
+    ...all.flatMap((entry) =>
+      requestFaults(entry, recordService).map((fault) => `${entry.node || "a machine"}: ${fault}`),
     ),
     ...repeatedFaults(all),
   ];
@@ -154,9 +154,9 @@ async function unknownZones(
   all: readonly ManageRequest[],
   zones: Adapter["zones"],
 ): Promise<readonly string[]> {
-  const named = new Set(all.flatMap(({ availability_zone: zone }) => nameOfZone(zone) ?? []));
-  const known = named.size === 0 ? null : await zones();
-  return known === null ? [] : [...named].flatMap((zone) => noZone(zone, known) ?? []);
+  const zoneNames = new Set(all.flatMap(({ availability_zone: zone }) => nameOfZone(zone) ?? []));
+  const existing = zoneNames.size === 0 ? null : await zones();
+  return existing === null ? [] : [...zoneNames].flatMap((zone) => noZone(zone, existing) ?? []);
 }
 
 /**
@@ -168,37 +168,37 @@ async function changesOf(
   all: readonly ManageRequest[],
   { service }: ManageClients,
   { inFlight: most }: ManageOptions,
-  { entries, zones: known }: { readonly entries: Entries } & Pick<Adapter, "zones">,
+  { entries, zones: readZones }: { readonly entries: Entries } & Pick<Adapter, "zones">,
 ): Promise<readonly ManageChange[]> {
   const idents = all.map(({ node }) => node);
   const found = await readUuids(service, idents, most);
-  const gone = idents.flatMap((ident, at) => (found[at] == null ? [JSON.stringify(ident)] : []));
-  if (gone.length > 0)
-    throw new MigrationError("N2I-E306", `Ironic has no node ${listed(gone, NAMED)}`, {
-      why: "If a list has an unknown node, no machine is managed.",
+  const missing = idents.flatMap((ident, at) => (found[at] == null ? [JSON.stringify(ident)] : []));
+  if (missing.length > 0)
+    throw new MigrationError("N2I-E306", `Ironic has no node ${listed(missing, NAMED)}`, {
+      reason: "If a list has an unknown node, no machine is managed.",
       fix: "Correct the name. node list --adoptable --all lists every node.",
     });
   const uuids = found.flatMap((uuid) => uuid ?? []);
-  const begun = managedIn(entries);
-  const met = new Set<string>();
+  const started = managedIn(entries);
+  const distinct = new Set<string>();
   const faults = all.flatMap(({ name, availability_zone: zone }, at) => {
     const id = uuids[at] ?? "";
-    const before = begun.get(id)?.name ?? name;
+    const before = started.get(id)?.name ?? name;
     return [
-      ...(met.size === met.add(id).size ? [`node ${id} is listed more than once`] : []),
+      ...(distinct.size === distinct.add(id).size ? [`node ${id} is listed more than once`] : []),
       ...[zoneFault(zone, id) ?? []].flat(),
       ...(before === name ? [] : [`this run already manages node ${id} as ${before}`]),
     ];
   });
   // A started machine continues, even if its zone no longer exists.
-  const rest = all.filter((_, at) => !begun.has(uuids[at] ?? ""));
-  const every = faults.length > 0 ? faults : await unknownZones(rest, known);
+  const rest = all.filter((_, at) => !started.has(uuids[at] ?? ""));
+  const every = faults.length > 0 ? faults : await unknownZones(rest, readZones);
   if (every.length > 0) throw new MigrationError("N2I-E100", listed(every, MOST_TOLD, "; "));
-  return all.map((asked, at) => {
+  return all.map((request, at) => {
     const id = uuids[at] ?? "";
-    const before = begun.get(id);
+    const before = started.get(id);
     return before === undefined
-      ? { id, server: randomUUID(), asked, acts: [] }
-      : { ...before.change, asked };
+      ? { id, server: randomUUID(), request, acts: [] }
+      : { ...before.change, request };
   });
 }

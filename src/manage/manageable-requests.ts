@@ -28,7 +28,7 @@ import { portsOfVifs } from "./adoptable.ts";
 import type { Adapter } from "./manage-adapter.ts";
 import { type ManageEvent, manageOne, type Notify, takeBack } from "./manage-perform.ts";
 import { managedIn } from "./manage-run.ts";
-import { whyNot } from "./rules/criteria.ts";
+import { rejectionReasons } from "./rules/criteria.ts";
 import { zoneFault } from "./rules/nova.ts";
 import { requestFaults } from "./rules/request.ts";
 import {
@@ -48,7 +48,7 @@ interface ManageableParts {
   readonly http: Http;
   readonly tokens: Tokens | null;
   readonly keystone: string;
-  readonly place: ManageClients;
+  readonly clients: ManageClients;
   readonly session: RunSession;
   /** Null: this Ironic cannot create allocations of nodes in use. */
   readonly adapter: Adapter | null;
@@ -61,38 +61,38 @@ interface Asking {
   readonly parts: ManageableParts;
   readonly owner: TokenOwner;
   readonly service: RestService;
-  readonly asked: ServedRequest;
+  readonly request: ServedRequest;
 }
 
 /** Answers the requests of the specification. A refused request reads and writes nothing. */
-export function manageableAnswer(parts: ManageableParts): (asked: ServedRequest) => Promise<Reply> {
+export function manageableAnswer(parts: ManageableParts): (call: ServedRequest) => Promise<Reply> {
   const busy = new Set<string>();
-  return async (asked) => {
-    const who = await whose(parts, asked);
+  return async (request) => {
+    const who = await whose(parts, request);
     if ("status" in who) return who;
-    const wanted = requestedActionOf(asked.method, asked.path);
-    if (wanted.do === "nowhere") return fault(404, "The resource could not be found.");
-    const { owner } = who.known;
-    if (!parts.allows(wanted.do, owner)) return fault(403, deniedText(wanted.do));
+    const action = requestedActionOf(request.method, request.path);
+    if (action.do === "nowhere") return fault(404, "The resource could not be found.");
+    const { owner } = who.cached;
+    if (!parts.allows(action.do, owner)) return fault(403, deniedText(action.do));
     // Refusals of the caller's own token, not of the service's login.
     const refusals: (401 | 403)[] = [];
     const { token } = who;
     const at: Asking = {
-      ...{ parts, owner, asked },
-      service: callersService(parts.http, parts.place.service, asked, token, (status) => {
+      ...{ parts, owner, request },
+      service: callersService(parts.http, parts.clients.service, request, token, (status) => {
         if (token === null) return;
         if (status === 401) parts.tokens?.forget(token);
         refusals.push(status);
       }),
     };
     try {
-      switch (wanted.do) {
+      switch (action.do) {
         case "list":
           return await listReply(at);
         case "manage":
           return await manageReply(at, busy);
         case "show":
-          return await showReply(at, wanted.server);
+          return await showReply(at, action.server);
       }
     } catch (error) {
       if (!(error instanceof MigrationError)) throw error;
@@ -103,23 +103,23 @@ export function manageableAnswer(parts: ManageableParts): (asked: ServedRequest)
 }
 
 async function listReply({ parts, service }: Asking): Promise<Reply> {
-  const cards = readNics(service);
-  const asked = portsOfVifs(cards, parts.place.network);
-  const pages = runningNodes(service, cards, asked, { all: false });
-  const portFacts = await asked;
+  const existingNics = readNics(service);
+  const pendingFacts = portsOfVifs(existingNics, parts.clients.network);
+  const pages = runningNodes(service, existingNics, pendingFacts, { all: false });
+  const portFacts = await pendingFacts;
   const { url } = service.session;
   // Reads the first page now, so that an error can set the status.
   let page = await pages.next();
   async function* body(): AsyncGenerator<string> {
     let before = '{"adoptable_nodes": [';
     for (; page.done !== true; page = await pages.next()) {
-      const fits = page.value.filter((node) => whyNot(node, portFacts).length === 0);
-      const told = fits
+      const adoptable = page.value.filter((node) => rejectionReasons(node, portFacts).length === 0);
+      const items = adoptable
         // A request must name a network.
         .filter(({ nics }) => nics.some(({ vif }) => vif !== null))
         .map((node) => JSON.stringify(adoptableNode(node, url)));
-      if (told.length === 0) continue;
-      yield before + told.join(", ");
+      if (items.length === 0) continue;
+      yield before + items.join(", ");
       before = ", ";
     }
     yield before === ", " ? "]}" : `${before}]}`;
@@ -129,31 +129,31 @@ async function listReply({ parts, service }: Asking): Promise<Reply> {
 
 async function manageReply(at: Asking, busy: Set<string>): Promise<Reply> {
   const { parts, service } = at;
-  const media = mediaFault(at.asked.fields);
+  const media = mediaFault(at.request.fields);
   if (media !== null) return fault(415, media);
-  const sent = parsedJson(at.asked.body.toString("utf8"));
+  const sent = parsedJson(at.request.body.toString("utf8"));
   const faults = schemaFaults(VALIDATES, sent);
   if (faults.length > 0) return fault(400, faults.join("; "));
   const body = objectOf(sent);
-  const asked = manageRequestOf(body);
+  const request = manageRequestOf(body);
   const wrong = [
-    ...requestFaults(asked),
-    ...[zoneFault(asked.availability_zone, asked.node) ?? []].flat(),
+    ...requestFaults(request),
+    ...[zoneFault(request.availability_zone, request.node) ?? []].flat(),
   ];
   if (wrong.length > 0) return fault(400, wrong.join("; "));
   if (parts.adapter === null)
     return fault(501, "This Ironic cannot create an allocation for a node in use.");
-  const { node: id } = asked;
+  const { node: id } = request;
   const { adapter } = parts;
-  return announced(parts.notify, asked, async (notify) => {
+  return announced(parts.notify, request, async (notify) => {
     if (busy.has(id)) return fault(409, `Node ${id} is being managed.`);
     busy.add(id);
     try {
       const node = await readRunning(service, id);
       if (node === null) return fault(404, `Node ${id} could not be found.`);
-      const foreign = await portFault(at, node, asked.ports);
+      const foreign = await portFault(at, node, request.ports);
       return (
-        foreign ?? (await managed({ ...at, parts: { ...parts, notify } }, adapter, node, asked))
+        foreign ?? (await managed({ ...at, parts: { ...parts, notify } }, adapter, node, request))
       );
     } finally {
       busy.delete(id);
@@ -168,10 +168,10 @@ async function announced(
   work: (notify: Notify) => Promise<Reply>,
 ): Promise<Reply> {
   const heard = new Set<ManageEvent["event"]>();
-  const ended = (why: string): void => {
+  const ended = (reason: string): void => {
     const about = { node, name, server: null };
     if (heard.size === 0) notify({ event: "manage.start", ...about });
-    if (heard.size < 2) notify({ event: "manage.error", ...about, why });
+    if (heard.size < 2) notify({ event: "manage.error", ...about, why: reason });
   };
   try {
     const reply = await work((event) => {
@@ -187,33 +187,33 @@ async function announced(
 }
 
 async function managed(
-  { parts, owner: { user_id, project_id }, asked: { gone } }: Asking,
+  { parts, owner: { user_id, project_id }, request: { isClosed } }: Asking,
   adapter: Adapter,
   node: RunningNode,
-  asked: ManageRequest,
+  request: ManageRequest,
 ): Promise<Reply> {
-  const { session, notify, place } = parts;
+  const { session, notify, clients } = parts;
   const server = randomUUID();
-  const image = await imageOf(place, node);
-  if (gone()) return fault(400, GONE);
+  const image = await imageOf(clients, node);
+  if (isClosed()) return fault(400, GONE);
   const before = await takenBack(adapter, node, session);
   if (before !== null) return fault(503, before);
-  const { row, broke, last, stays } = await manageOne(
+  const { row, broke, last, hasLeftovers } = await manageOne(
     adapter,
-    { id: node.uuid, server, asked: { ...asked, owner: { user_id, project_id } }, acts: [] },
+    { id: node.uuid, server, request: { ...request, owner: { user_id, project_id } }, acts: [] },
     session,
     notify,
   );
   if (broke !== null) return fault(503, broke.message);
   if (row === undefined) return fault(503, "The service is shutting down.");
-  if (row.became !== "managed") {
-    const said = `The bare metal node ${node.uuid} is not allowed to be managed: ${row.why}`;
-    return fault(stays ? 503 : statusOf(last?.hindrances ?? []), said);
+  if (row.outcome !== "managed") {
+    const message = `The bare metal node ${node.uuid} is not allowed to be managed: ${row.reason}`;
+    return fault(hasLeftovers ? 503 : statusOf(last?.rejectionKinds ?? []), message);
   }
-  const { record = null, ports = null } = last?.seen ?? {};
+  const { record = null, ports = null } = last?.view ?? {};
   const created_at = record?.created_at ?? session.now();
   const made = serverBody(node, {
-    ...{ uuid: server, asked: { ...asked, owner: { user_id, project_id } }, image },
+    ...{ uuid: server, request: { ...request, owner: { user_id, project_id } }, image },
     ...{ created_at, updated_at: record?.updated_at ?? created_at },
     ports: ports ?? new Map<string, never>(),
   });
@@ -222,22 +222,22 @@ async function managed(
 
 async function showReply({ parts, service }: Asking, uuid: string): Promise<Reply> {
   const record = await readAllocation(service, uuid);
-  const asked = record === null ? null : savedRequest(record.name, record.extra);
+  const request = record === null ? null : savedRequest(record.name, record.extra);
   const node =
-    asked === null || record?.node_uuid == null
+    request === null || record?.node_uuid == null
       ? null
       : await readRunning(service, record.node_uuid);
-  if (record === null || asked === null || node?.instance_uuid !== uuid)
+  if (record === null || request === null || node?.instance_uuid !== uuid)
     return fault(404, `Server ${uuid} could not be found.`);
   const vifs = new Set(node.nics.flatMap(({ vif }) => vif ?? []));
-  const neutron = vifs.size === 0 ? null : await parts.place.network();
+  const neutron = vifs.size === 0 ? null : await parts.clients.network();
   const { created_at } = record;
-  const shown = serverBody(node, {
-    ...{ uuid, asked, image: await imageOf(parts.place, node) },
+  const body = serverBody(node, {
+    ...{ uuid, request, image: await imageOf(parts.clients, node) },
     ...{ created_at, updated_at: record.updated_at ?? created_at },
     ports: (await neutron?.ports(vifs)) ?? new Map<string, never>(),
   });
-  return jsonReply(200, shown);
+  return jsonReply(200, body);
 }
 
 /** Rolls back an unfinished or deleted earlier record. @returns null, or the reason of a failure */
@@ -252,11 +252,11 @@ async function takenBack(
   const isRetained = record !== null || node?.instance_uuid === before.change.server;
   if (!before.open && isRetained) return null;
   const isIt = (one: string): boolean => one === id;
-  const { stays, broke } = await takeBack(adapter, isIt, session, ONE_BY_ONE, isIt);
+  const { leftovers, broke } = await takeBack(adapter, isIt, session, ONE_BY_ONE, isIt);
   // A port that another server uses since is kept.
   return broke === null
     ? null
-    : `${broke.message}${stays.size > 0 ? `: ${stays.get(id) ?? ""}` : ""}`;
+    : `${broke.message}${leftovers.size > 0 ? `: ${leftovers.get(id) ?? ""}` : ""}`;
 }
 
 /** The image of the node in Glance. An unreachable Glance does not fail the request. */
@@ -271,11 +271,11 @@ async function imageOf(
 
 /** The reason why the ports do not belong to the node, or null. */
 async function portFault(
-  { parts: { place } }: Asking,
+  { parts: { clients } }: Asking,
   { uuid, nics }: RunningNode,
   ids: readonly string[],
 ): Promise<Reply | null> {
-  const neutron = await place.network();
+  const neutron = await clients.network();
   if (neutron === null) return fault(503, "No endpoint of Neutron is known.");
   const ports = await neutron.ports(new Set(ids));
   const addresses = nics.flatMap(({ address }) => address ?? []);

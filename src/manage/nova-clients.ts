@@ -5,7 +5,7 @@ import type { JsonObject } from "../lib/json.ts";
 import { listed, NAMED } from "../lib/text.ts";
 import { isUuid } from "../lib/uuid.ts";
 import { customClass } from "../migrate/flavors/rules/flavors.ts";
-import { kept, type ManageClients } from "../migrate/open/services.ts";
+import { type ManageClients, registerClose } from "../migrate/open/services.ts";
 import type {
   ManageRequest,
   ServerImage,
@@ -27,7 +27,7 @@ import { openServers, type ServerRequest } from "../systems/nova-api/servers.ts"
 import { firstAlone } from "../systems/openstack/first-alone.ts";
 import type { NetworkService } from "../systems/openstack/neutron-ports.ts";
 import { networkOf, portsOf } from "./record-client.ts";
-import { MARK, whyNot } from "./rules/criteria.ts";
+import { MARK, rejectionReasons } from "./rules/criteria.ts";
 import { imageFor, novaRejections } from "./rules/nova.ts";
 import {
   type ManageChange,
@@ -49,53 +49,53 @@ export type NovaClients = Awaited<ReturnType<typeof openNovaClients>>;
 /**
  * Opens Nova and Placement in addition to Ironic and Neutron.
  *
- * @param begun machines of this run that wait for their server
+ * @param started machines of this run that wait for their server
  * @throws MigrationError N2I-E106, N2I-E209 if a service is too old, N2I-E210 to N2I-E212
  */
 export async function openNovaClients(
-  place: ManageClients,
+  clients: ManageClients,
   keep: Keep,
   wishes: ServerWishes,
-  begun: readonly ManageChange[],
+  started: readonly ManageChange[],
 ) {
-  const { service, cloud, limit } = place;
+  const { service, cloud, limit } = clients;
   checkMinor(service, "driver exchange");
   const servers = await waitingFor("logging in to Nova and reading its version", () =>
     openServers(cloud, limit, failpoint),
   );
-  kept(keep, servers.close);
-  const asked = await byIds(wishes, begun, place, servers);
+  registerClose(keep, servers.close);
+  const request = await byIds(wishes, started, clients, servers);
   const offers = await waitingFor("logging in to Placement", () => openOffers(cloud, limit));
-  kept(keep, offers.close);
+  registerClose(keep, offers.close);
   const hardware = createFakeHardware(service, failpoint);
-  let known: Promise<Service> | undefined;
-  const behind = () => {
-    known ??= readConductors(service);
+  let pending: Promise<Service> | undefined;
+  const readService = () => {
+    pending ??= readConductors(service);
     // The next machine reads it again after a failure.
-    known.catch(() => {
-      known = undefined;
+    pending.catch(() => {
+      pending = undefined;
     });
-    return known;
+    return pending;
   };
   /** Fails if Neutron is unknown. */
-  const network = networkOf(place);
-  const opened: Opened = { place, asked, servers, offers, hardware, behind, network };
+  const network = networkOf(clients);
+  const opened: Opened = { clients, request, servers, offers, hardware, readService, network };
   const clock: Clock = { now: Date.now, sleep };
   return {
     recordClient: createAllocations(service, MARK, failpoint),
     ...{ hardware, servers, offers, network, clock },
-    portsOf: (seen: ServerView) => serverPorts(asked, seen),
+    portsOf: (view: ServerView) => serverPorts(request, view),
     look: (change: ManageChange) => lookAt(opened, change),
-    objections: (seen: ServerView, server: string, twice: ReadonlySet<string>) =>
-      against(opened, seen, server, twice),
+    rejections: (view: ServerView, server: string, duplicates: ReadonlySet<string>) =>
+      against(opened, view, server, duplicates),
     requestedOf(
       { name, description, availability_zone: zone, metadata }: ManageRequest,
       node: string,
       before: JsonObject,
       ports: readonly string[],
     ): ServerRequest {
-      const image = imageFor({ node: before, asked });
-      return { name, description, zone, metadata, ports, node, flavor: asked.flavor, image };
+      const image = imageFor({ node: before, request });
+      return { name, description, zone, metadata, ports, node, flavor: request.flavor, image };
     },
     /**
      * Creates the first server alone: with two first builds at once, nova-compute's Ironic client
@@ -105,7 +105,7 @@ export async function openNovaClients(
      */
     alone: firstAlone(ALONE_MS),
     /** Milliseconds to watch a machine afterwards. */
-    watch: asked.watch * 1000,
+    watch: request.watch * 1000,
   };
 }
 
@@ -116,33 +116,33 @@ export async function openNovaClients(
  */
 async function byIds(
   wishes: ServerWishes,
-  begun: readonly ManageChange[],
+  started: readonly ManageChange[],
   { images }: Pick<ManageClients, "images">,
   { flavorId }: Pick<NovaServers, "flavorId">,
 ): Promise<ServerWishes> {
   const { flavor, image } = wishes;
-  const own = new Set(begun.flatMap((change) => reservationOf(change)?.image ?? []));
+  const reserved = new Set(started.flatMap((change) => reservationOf(change)?.image ?? []));
   return {
     ...wishes,
     flavor: flavor === "" ? flavor : ((await flavorId(flavor)) ?? flavor),
-    image: image === null || isUuid(image) ? image : await imageByName(image, images, own),
+    image: image === null || isUuid(image) ? image : await imageByName(image, images, reserved),
   };
 }
 
 async function imageByName(
   name: string,
   images: ManageClients["images"],
-  begun: ReadonlySet<string>,
+  used: ReadonlySet<string>,
 ): Promise<string> {
   const glance = await images();
   const id = await glance?.find(name);
   if (id != null) return id;
-  const why =
+  const fault =
     glance === null
       ? `--image ${name} is not an id, and no endpoint of the image service is known`
       : `Glance has no active image ${name}, or more than one`;
-  const open = `; machines of this run were started with image ${listed([...begun], NAMED)}: pass that id, or run rollback`;
-  throw new MigrationError("N2I-E100", `${why}${begun.size > 0 ? open : ": pass the image's id"}`);
+  const open = `; machines of this run were started with image ${listed([...used], NAMED)}: pass that id, or run rollback`;
+  throw new MigrationError("N2I-E100", `${fault}${used.size > 0 ? open : ": pass the image's id"}`);
 }
 
 /**
@@ -152,31 +152,31 @@ async function imageByName(
 const ALONE_MS = 20_000;
 
 interface Opened {
-  readonly place: ManageClients;
+  readonly clients: ManageClients;
   readonly hardware: FakeHardware;
   readonly network: () => Promise<NetworkService>;
-  readonly asked: ServerWishes;
+  readonly request: ServerWishes;
   readonly servers: NovaServers;
   readonly offers: Offers;
   /** Ironic's services, whose current load is not used. */
-  readonly behind: () => Promise<Service>;
+  readonly readService: () => Promise<Service>;
 }
 
 function serverPorts(
-  { ports: given }: ServerWishes,
+  { ports: requested }: ServerWishes,
   { node, ports }: ServerView,
 ): readonly string[] {
-  if (given !== null) return given;
+  if (requested !== null) return requested;
   const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
   return vifs.filter((vif) => ports?.has(vif) === true);
 }
 
 async function lookAt(
-  { place, asked, servers }: Opened,
+  { clients, request, servers }: Opened,
   change: ManageChange,
 ): Promise<ServerView> {
   const { id } = change;
-  const node = await readRunning(place.service, id);
+  const node = await readRunning(clients.service, id);
   const found = await serverOf(servers, change, node?.instance_uuid ?? null);
   const record =
     found &&
@@ -186,7 +186,7 @@ async function lookAt(
       node_uuid: node?.instance_uuid === found.id ? id : null,
       state: /^(ACTIVE|SHUTOFF)$/.test(found.status) ? "active" : found.status,
     });
-  const ports = await portsOf(place, node, portsBound(change), asked.ports ?? []);
+  const ports = await portsOf(clients, node, portsBound(change), request.ports ?? []);
   return { node, record, ports };
 }
 
@@ -202,27 +202,28 @@ async function serverOf(
 }
 
 async function against(
-  { place, asked, servers, offers, hardware, behind, network }: Opened,
-  seen: ServerView,
+  { clients, request, servers, offers, hardware, readService, network }: Opened,
+  view: ServerView,
   server: string,
-  known: ReadonlySet<string>,
+  sharedVifs: ReadonlySet<string>,
 ): Promise<readonly string[]> {
-  const { node } = seen;
+  const { node } = view;
   if (node === null) return [NO_NODE];
-  const simple = whyNot(node, portContext(seen, known, asked.ports), server);
+  const simple = rejectionReasons(node, portContext(view, sharedVifs, request.ports), server);
   if (simple.length > 0) return simple;
-  const { node: whole, unseen } = await hardware.newest(await hardware.read(node.uuid));
+  const { node: latest, unseen } = await hardware.newest(await hardware.read(node.uuid));
   const offer = await offers.of(node.uuid, customClass(node.resource_class ?? ""));
-  const own = new Map<string, JsonObject | null>();
-  for (const port of serverPorts(asked, seen)) own.set(port, await (await network()).whole(port));
+  const portDetails = new Map<string, JsonObject | null>();
+  for (const port of serverPorts(request, view))
+    portDetails.set(port, await (await network()).details(port));
   return novaRejections({
-    ...{ node: whole, asked, offered: offer?.totals ?? null, ports: own },
+    ...{ node: latest, request, offered: offer?.totals ?? null, ports: portDetails },
     addresses: node.nics.flatMap(({ address }) => address ?? []),
     hasVolumes: await hardware.hasVolumes(node.uuid),
     ...{ unseen, children: await hardware.children(node.uuid) },
-    needs: await servers.flavor(asked.flavor),
-    image: await imageOf(place, imageFor({ node: whole, asked })),
-    ...{ ...(await behind()), project: servers.project },
+    required: await servers.flavor(request.flavor),
+    image: await imageOf(clients, imageFor({ node: latest, request })),
+    ...{ ...(await readService()), project: servers.project },
   });
 }
 

@@ -16,18 +16,18 @@ export function allocationClient({ service, network }: ManageClients): RecordCli
   const neutron = networkOf({ network });
   const recordClient: RecordClient = {
     ...createAllocations(service, MARK, failpoint),
-    async look(id, server, named) {
+    async look(id, server, portIds) {
       const [node, record] = [
         await readRunning(service, id),
         server === null ? null : await readAllocation(service, server),
       ];
-      return { node, record, ports: await portsOf({ network }, node, named) };
+      return { node, record, ports: await portsOf({ network }, node, portIds) };
     },
-    async lookAll(all, most, cards) {
-      if (cards === null)
+    async lookAll(all, most, nics) {
+      if (nics === null)
         return inFlight(all, most, ([id, server]) => recordClient.look(id, server, []));
       const uuids = all.map(([id]) => id);
-      const nodes = await readSeveral(service, uuids, most, cards);
+      const nodes = await readSeveral(service, uuids, most, nics);
       return inFlight([...all.entries()], most, async ([at, [id, server]]) => {
         const node = nodes[at] ?? null;
         // Nodes with VIFs are read again together with their ports.
@@ -44,9 +44,9 @@ export function allocationClient({ service, network }: ManageClients): RecordCli
     },
     async bind(port, from, to) {
       await failpoint("rest.before");
-      const why = await (await neutron()).bind(port, from, to);
+      const reason = await (await neutron()).bind(port, from, to);
       await failpoint("rest.after");
-      return why;
+      return reason;
     },
   };
   return recordClient;
@@ -66,8 +66,8 @@ export async function portsOf(
   const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
   const ids = new Set([...vifs, ...bound, ...more]);
   if (ids.size === 0) return new Map();
-  const known = bound.length > 0 ? await networkOf({ network })() : await network();
-  return (await known?.ports(ids)) ?? null;
+  const neutron = bound.length > 0 ? await networkOf({ network })() : await network();
+  return (await neutron?.ports(ids)) ?? null;
 }
 
 /** Neutron, if it is required. @throws MigrationError N2I-E106 */

@@ -25,7 +25,7 @@ type ManageableOptions = Omit<ProxyOptions, "novaCompat" | "run"> &
   Omit<RestOptions, "apiTimeout"> & { readonly run: string };
 
 interface ManageableReport {
-  readonly say: (text: string) => void;
+  readonly report: (text: string) => void;
   readonly served: (request: Served) => void;
   readonly notify: Notify;
   /** Resolves when the service ends; absent: it ends on a signal. */
@@ -38,26 +38,26 @@ interface ManageableReport {
  *
  * @throws MigrationError N2I-E100, N2I-E106, N2I-E109, N2I-E110, N2I-E116 to N2I-E118, N2I-E315
  */
-export function serveManageable(asked: ManageableOptions, told: ManageableReport): Promise<void> {
-  return inRun(asked.run, "node manage", { kind: "manage", create: true }, (run) =>
+export function serveManageable(options: ManageableOptions, sink: ManageableReport): Promise<void> {
+  return inRun(options.run, "node manage", { kind: "manage", create: true }, (run) =>
     closing(async (keep) => {
-      checkLoopback(asked);
-      const policy = openPolicy(asked.policyFile, Object.values(MANAGEABLE_RULES));
+      checkLoopback(options);
+      const policy = openPolicy(options.policyFile, Object.values(MANAGEABLE_RULES));
       const { entries } = await readJournal(run);
-      const place = await openManageClients(asked, keep, told.say, true);
-      const { address } = place.service.identity;
+      const clients = await openManageClients(options, keep, sink.report, true);
+      const { address } = clients.service.identity;
       checkSameIronic(entries, address);
       checkAdapter(entries, "allocation");
       const service = {
         stopping:
           "Stopping: no new connections. Open requests are answered. A second signal stops the service immediately.",
-        reload: () => told.say(policy.reload()),
+        reload: () => sink.report(policy.reload()),
       };
       await withSession(
         run,
         async (session) => {
           await session.begin(MANAGE, { adapter: "allocation", address });
-          await listening(asked, told, place, policy, session);
+          await listening(options, sink, clients, policy, session);
         },
         { afterWindow: true, service },
       );
@@ -66,30 +66,30 @@ export function serveManageable(asked: ManageableOptions, told: ManageableReport
 }
 
 async function listening(
-  asked: ManageableOptions,
-  told: ManageableReport,
-  place: ManageClients,
+  config: ManageableOptions,
+  sink: ManageableReport,
+  clients: ManageClients,
   policy: ReturnType<typeof openPolicy>,
   session: RunSession,
 ): Promise<void> {
-  const http = openHttp(place.cloud.tls, place.limit);
+  const http = openHttp(clients.cloud.tls, clients.limit);
   const keystone =
-    asked.auth === "none" ? "" : serviceUrl(asked.keystoneUrl ?? "", "--keystone-url", KEYSTONE);
+    config.auth === "none" ? "" : serviceUrl(config.keystoneUrl ?? "", "--keystone-url", KEYSTONE);
   const tokens = openTokens({
-    ...{ http, url: keystone, catalog: null, believed: asked.tokenCache, now: Date.now },
+    ...{ http, url: keystone, catalog: null, believed: config.tokenCache, now: Date.now },
   });
   try {
     const parts = {
-      ...{ http, keystone, place, session, adapter: adapterOf(place), notify: told.notify },
-      tokens: asked.auth === "none" ? null : tokens,
+      ...{ http, keystone, clients, session, adapter: adapterOf(clients), notify: sink.notify },
+      tokens: config.auth === "none" ? null : tokens,
       allows: (rule: keyof typeof MANAGEABLE_RULES, who: Parameters<typeof allows>[2]) =>
         allows(policy.current(), MANAGEABLE_RULES[rule], who),
     };
     const route = { path: MANAGEABLE, answer: manageableAnswer(parts) };
-    const listener = await bound(asked, route, told.served);
-    const { url } = place.service.session;
-    told.say(`listening on ${listener.url}, Ironic ${url}, ${policy.policyText()}`);
-    if (told.until !== undefined) await told.until(listener.url);
+    const listener = await bound(config, route, sink.served);
+    const { url } = clients.service.session;
+    sink.report(`listening on ${listener.url}, Ironic ${url}, ${policy.policyText()}`);
+    if (sink.until !== undefined) await sink.until(listener.url);
     else if (!session.stopping())
       await new Promise((resolve) => session.signal.addEventListener("abort", resolve));
     await listener.end();
@@ -99,9 +99,9 @@ async function listening(
 }
 
 /** Null: this Ironic cannot create allocations of nodes in use. */
-function adapterOf(place: ManageClients): Adapter | null {
+function adapterOf(clients: ManageClients): Adapter | null {
   try {
-    return allocationAdapter(allocationClient(place));
+    return allocationAdapter(allocationClient(clients));
   } catch (error) {
     if (error instanceof MigrationError && error.code === "N2I-E209") return null;
     throw error;

@@ -86,4 +86,4 @@ export type Found =
       readonly gid: number;
     }
   /** Such as a device, or an unreadable entry. */
-  | { readonly kind: "other"; readonly why: string };
+  | { readonly kind: "other"; readonly reason: string };

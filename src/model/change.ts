@@ -16,14 +16,14 @@ export interface State {
   readonly id: string;
   readonly is: "before" | "after" | "waiting" | "other";
   /** Reason of `waiting` and `other`, else empty. */
-  readonly why: string;
+  readonly reason: string;
   /** Columns that differ from `after` in an existing row. Absent if unknown. */
   readonly fields?: readonly string[];
 }
 
 export interface SkippedRow {
   readonly id: string;
-  readonly why: string;
+  readonly reason: string;
 }
 
 export interface Outcome {
@@ -32,13 +32,13 @@ export interface Outcome {
   /** Ids of changes made earlier. */
   readonly found: readonly string[];
   /** Not made, because the object was changed by another user. */
-  readonly left: readonly SkippedRow[];
+  readonly skipped: readonly SkippedRow[];
   /** Machines that failed, if the part processes one machine at a time. */
-  readonly failed?: readonly { readonly machine: string; readonly why: string }[];
+  readonly failed?: readonly { readonly machine: string; readonly reason: string }[];
   /** Why the batch ended early, and the number of completed machines. See `failed`. */
   readonly broke?: {
     readonly cause: MigrationError;
-    readonly behind: number;
+    readonly completed: number;
     /** No change of the batch was made, or can have been made. */
     readonly untouched?: boolean;
   };
@@ -50,7 +50,7 @@ export function invert<C extends Change>(change: C): C {
 }
 
 /** Journal records of changes in progress, which show ownership after a crash. */
-export interface Observed {
+interface Observed {
   /** Made now, or about to be made. */
   readonly done?: readonly string[];
   /** Existed before. */

@@ -34,12 +34,12 @@ export interface Refused {
 export interface ServerFacts {
   readonly option: string;
   /** Address for display. */
-  readonly shown: string;
+  readonly label: string;
   /** Network connection without TLS. */
   readonly clear: boolean;
   readonly identity: ServerIdentity;
   /** Milliseconds its clock is ahead of ours. Null without a clock. */
-  readonly ahead: number | null;
+  readonly skew: number | null;
   /** Galera's status variables. Empty without a cluster. */
   readonly wsrep: { readonly [name: string]: string };
 }
@@ -158,7 +158,7 @@ export interface CheckView {
     readonly allowed: "rule" | "override";
     readonly why: string;
     /** The operator requested another pairing. */
-    readonly wanted: boolean;
+    readonly requested: boolean;
   } | null;
   readonly servers: readonly ServerFacts[];
   readonly bm: BmFacts | Refused;
@@ -168,7 +168,7 @@ export interface CheckView {
   /** Null: no plan. */
   readonly plan: PlanFacts | null;
   /** Nodes loaded by this run, by its journal. */
-  readonly ours: TextSet;
+  readonly loadedNodes: TextSet;
   /** Null: not given. */
   readonly api: ApiFacts | Refused | null;
   readonly placement: PlacementFacts | Refused | null;
@@ -255,12 +255,12 @@ export interface PlanFacts {
 export interface PlanApplies {
   /** Planned machines, and those that exist in Ironic. */
   readonly loads: number;
-  readonly there: number;
+  readonly existing: number;
   /** Blocked and conflicting machines with their reasons. */
   readonly blocked: Several;
   readonly conflicts: Several;
   /** Whether apply skips both (--skip-blocked), so that they are no failure. */
-  readonly leaves: boolean;
+  readonly skipsBlocked: boolean;
   /** Whether the run's snapshot is that of the plan. */
   readonly fresh: boolean;
   /** Power readings of the plan: whether unchanged, and the age of the oldest in minutes. */

@@ -39,34 +39,34 @@ function isUnguarded(column: string, planned: Row, found: Row): boolean {
 interface Compared {
   readonly differs: readonly FieldChange[];
   /** Differences that Ironic may write, or that show a staged or finished row. */
-  readonly own: readonly FieldChange[];
+  readonly allowed: readonly FieldChange[];
 }
 
-const AS_PLANNED: Compared = { differs: [], own: [] };
+const AS_PLANNED: Compared = { differs: [], allowed: [] };
 
 /** By column and key. A column outside the plan was empty after the load, so a value differs. */
 export function compareRow(planned: Row, found: Row, same: SameSecret): Compared {
   if (found === planned) return AS_PLANNED;
   const differs: FieldChange[] = [];
-  const own: FieldChange[] = [];
+  const allowed: FieldChange[] = [];
   const stages = isStaged(planned, found);
-  const tell = (field: string, change: Change): void => {
+  const add = (field: string, change: Change): void => {
     const mine =
       (stages && STAGES.has(field)) ||
       isServiceField(field, change, { planned, found }) ||
       isUnguarded(field, planned, found);
-    (mine ? own : differs).push({ field, ...change });
+    (mine ? allowed : differs).push({ field, ...change });
   };
   const look = (column: string): void => {
     if (planned[column] === undefined && NUMBERS.has(column)) return;
     const want = planned[column] ?? null;
     const got = found[column] ?? null;
     if (want === got || (isNothing(want) && isNothing(got))) return;
-    if (isKeyed(column, want, got)) compareKeys(column, want ?? {}, got ?? {}, same, tell);
-    else if (!equal(want, got, same)) tell(column, { planned: want, found: got });
+    if (isKeyed(column, want, got)) compareKeys(column, want ?? {}, got ?? {}, same, add);
+    else if (!equal(want, got, same)) add(column, { planned: want, found: got });
   };
   eachName(planned, found, look);
-  return { differs, own };
+  return { differs, allowed };
 }
 
 type Change = Pick<FieldChange, "planned" | "found">;
@@ -86,7 +86,7 @@ function compareKeys(
   want: Json,
   got: Json,
   same: SameSecret,
-  tell: (field: string, change: Change) => void,
+  add: (field: string, change: Change) => void,
 ): void {
   const [planned, found] = [objectOf(want), objectOf(got)];
   eachName(planned, found, (key) => {
@@ -94,7 +94,7 @@ function compareKeys(
     const want = was ? (planned[key] ?? null) : null;
     const got = is ? (found[key] ?? null) : null;
     if (!is || !was || !equal(want, got, same))
-      tell(`${path}.${key}`, { planned: want, found: got });
+      add(`${path}.${key}`, { planned: want, found: got });
   });
 }
 

@@ -20,7 +20,7 @@ export interface DatabaseAddress {
     readonly key: string | null;
   } | null;
   /** Address for display, without the password. */
-  readonly shown: string;
+  readonly label: string;
 }
 
 export type DatabaseLocation = Pick<ServerIdentity, "address" | "database" | "server">;

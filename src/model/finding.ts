@@ -17,8 +17,8 @@ export interface Acceptance {
   readonly reason: string;
 }
 
-export function finding(code: FindingCode, place: string, message: string): Finding {
-  return { code, severity: FINDINGS[code].severity, place, message };
+export function finding(code: FindingCode, location: string, message: string): Finding {
+  return { code, severity: FINDINGS[code].severity, place: location, message };
 }
 
 const NONE: readonly Finding[] = [];
@@ -27,14 +27,14 @@ const NONE: readonly Finding[] = [];
 export function findingIf(
   isSo: boolean,
   code: FindingCode,
-  place: string,
+  location: string,
   message: string,
 ): readonly Finding[] {
-  return isSo ? [finding(code, place, message)] : NONE;
+  return isSo ? [finding(code, location, message)] : NONE;
 }
 
 /** Concatenates lists, most of which are empty. */
-export function together(lists: readonly (readonly Finding[])[]): readonly Finding[] {
+export function merge(lists: readonly (readonly Finding[])[]): readonly Finding[] {
   let all = NONE;
   for (const list of lists) {
     if (list.length === 0) continue;

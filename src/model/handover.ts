@@ -78,14 +78,14 @@ export interface Guarded extends Guards {
 }
 
 /** `again`: the node changed or is locked. */
-type GuardWritten = "done" | "again" | { readonly why: string };
+type GuardWritten = "done" | "again" | { readonly reason: string };
 
 /** Sets and clears protection by node uuid. */
 export interface Guard {
   /** The result omits missing nodes. */
   readonly observe: (uuids: readonly string[]) => Promise<ReadonlyMap<string, Guarded>>;
   /** Changes a node that is unchanged and not locked. */
-  readonly write: (uuid: string, seen: Guards, change: Partial<Guards>) => Promise<GuardWritten>;
+  readonly write: (uuid: string, before: Guards, change: Partial<Guards>) => Promise<GuardWritten>;
 }
 
 /** Part name in the journal. */
@@ -131,7 +131,7 @@ export interface Trouble extends Judged {
 
 export interface Judged {
   readonly state: HandoverState;
-  readonly why: string | null;
+  readonly reason: string | null;
   /** Fix for the operator: one sentence. */
   readonly fix: string | null;
 }

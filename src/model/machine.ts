@@ -66,8 +66,8 @@ export interface BmInterface {
 export function columnsOf(row: BmNode | BmInterface): ColumnValues {
   // Without `extra`, every property is a column.
   if (row.extra === undefined) return row as object as ColumnValues;
-  const { extra, ...known } = row;
-  return { ...known, ...extra };
+  const { extra, ...columns } = row;
+  return { ...columns, ...extra };
 }
 
 /** A flavor with its extra specs, possibly deleted. @source facts/nova-bm.md 4.3 */

@@ -93,7 +93,7 @@ export interface PowerAdvice {
 
 /** A line of power.jsonl. Contains no secret, no key, and no login data. */
 export interface PowerReading
-  extends Omit<BmcReading, "verdict" | "likely" | "privilege" | "askedAt" | "observations"> {
+  extends Omit<BmcReading, "verdict" | "likely" | "privilege" | "startedAt" | "observations"> {
   /** bm_nodes.id of every machine with this BMC and these credentials. */
   readonly bm_node_ids: readonly number[];
   /** As in driver_info. For a virtual machine, its host. */
@@ -116,13 +116,13 @@ export type PowerOutcome = Pick<PowerReading, "verdict" | "detail">;
 
 export function unasked(
   { bm_node_ids, address }: Pick<PowerQuestion, "bm_node_ids" | "address">,
-  begun: { readonly date: Date; readonly client: PowerReading["client"] },
+  start: { readonly date: Date; readonly client: PowerReading["client"] },
   { verdict, detail }: PowerOutcome,
 ): PowerReading {
   return {
     bm_node_ids,
     address,
-    client: begun.client,
+    client: start.client,
     power: null,
     verdict,
     detail,
@@ -137,7 +137,7 @@ export function unasked(
     pass: 1,
     rtt: null,
     elapsed: 0,
-    asked_at: begun.date.toISOString(),
+    asked_at: start.date.toISOString(),
     warnings: [],
     advice: [],
   };
@@ -198,11 +198,11 @@ export type MachinesOf = Pick<ReadonlyMap<number, MachineOf>, "get">;
 /**
  * Digest of a request with its sealed secrets, to detect a change without the secrets. Sealed
  * secrets differ by machine, so digests of machines are not comparable.
- * @param words the request without secrets
+ * @param query the request without secrets
  */
-export function queryDigest(words: string, secrets: readonly (Json | undefined)[]): string {
-  const known = secrets.map((secret) => (isSealed(secret) ? secret.secret : (secret ?? null)));
-  const text = JSON.stringify([words, ...known]);
+export function queryDigest(query: string, secrets: readonly (Json | undefined)[]): string {
+  const values = secrets.map((secret) => (isSealed(secret) ? secret.secret : (secret ?? null)));
+  const text = JSON.stringify([query, ...values]);
   return hash("sha256", text).slice(0, 16);
 }
 

@@ -3,7 +3,7 @@ export interface GuardPreview {
   readonly uuid: string;
   readonly bm_node_id: number;
   readonly fields: string;
-  readonly why: string;
+  readonly reason: string;
 }
 
 export interface UndoPreview {
@@ -12,7 +12,7 @@ export interface UndoPreview {
   /** For a Nova row, its key. */
   readonly uuid: string;
   readonly bm_node_id: number | null;
-  readonly why: string | null;
+  readonly reason: string | null;
 }
 
 export interface BootRow {
@@ -20,5 +20,5 @@ export interface BootRow {
   readonly bm_node_id: number;
   readonly state: "ready" | "staged" | "to stage" | "left" | "undone" | "stumbles";
   readonly changes: readonly string[];
-  readonly why: string | null;
+  readonly reason: string | null;
 }

@@ -16,8 +16,8 @@ export type Sealed = {
 
 /** Seals and opens the secrets of one run. The implementation with the key is in run/files. */
 export interface Seal {
-  /** @param place owner of the secret (a machine's uuid): equal secrets of two machines differ */
-  readonly seal: (clear: string, place: string) => Sealed;
+  /** @param owner owner of the secret (a machine's uuid): equal secrets of two machines differ */
+  readonly seal: (clear: string, owner: string) => Sealed;
   /** @throws MigrationError N2I-E115 if sealed with another key or for another place */
   readonly open: (sealed: Sealed) => string;
   /** By nonce and length. Only `open` detects a ciphertext corrupted at the same length. */
@@ -40,14 +40,14 @@ const readOnly = new WeakMap<object, string>();
  * A secret that was read for a comparison. Its clear text is only in memory, for `isSameText`. The
  * object is sealed when it is written, printed or copied.
  */
-export function sealedLater(clear: string, place: string, { seal }: Pick<Seal, "seal">): Sealed {
+export function sealedLater(clear: string, owner: string, { seal }: Pick<Seal, "seal">): Sealed {
   let made: Sealed | undefined;
   const later: Sealed = {
     get secret(): string {
-      made ??= seal(clear, place);
+      made ??= seal(clear, owner);
       return made.secret;
     },
-    of: place,
+    of: owner,
     ...(clear === "" && { empty: true as const }),
   };
   readOnly.set(later, clear);
@@ -70,8 +70,8 @@ const MOST_NAMES = 1000;
 
 /** Names of columns and keys with secret values, also in columns of forks. */
 export function isSecretName(name: string): boolean {
-  const known = names.get(name);
-  if (known !== undefined) return known;
+  const cached = names.get(name);
+  if (cached !== undefined) return cached;
   if (names.size >= MOST_NAMES) names.clear();
   const isSecret = SECRET.test(name);
   names.set(name, isSecret);
@@ -79,7 +79,7 @@ export function isSecretName(name: string): boolean {
 }
 
 /** To skip a full check. An escape may hide any name, so it counts as yes. */
-export function mayHoldSecret(json: string): boolean {
+export function mayContainSecret(json: string): boolean {
   return /pass|pwd|secret|token|cred|community|configdrive|key|\\/i.test(json);
 }
 
@@ -105,25 +105,25 @@ function eachOf(value: JsonObject, become: (inner: Json, key: string) => Json): 
 /**
  * Seals every value with a secret name in a JSON value, of any type, because old clients stored
  * numeric passwords as numbers. Returns the same object if it has no secret.
- * @param known replacement of a value that is not sealed, else null
+ * @param replace replacement of a value that is not sealed, else null
  */
 export function sealed(
   value: Json,
   seal: Pick<Seal, "seal">,
-  place: string,
-  known: (value: Json) => Json = UNKNOWN,
+  owner: string,
+  replace: (value: Json) => Json = UNKNOWN,
 ): Json {
   if (Array.isArray(value)) {
-    const items = value.map((item: Json) => sealed(item, seal, place, known));
+    const items = value.map((item: Json) => sealed(item, seal, owner, replace));
     return items.every((item, at) => item === value[at]) ? value : items;
   }
-  const instead = known(value);
+  const instead = replace(value);
   if (instead !== null) return instead;
   if (!isObject(value)) return value;
   return eachOf(value, (inner, key) =>
-    isSecretName(key) && inner !== null && known(inner) === null && typeof inner !== "boolean"
-      ? seal.seal(typeof inner === "string" ? inner : `\0${JSON.stringify(inner)}`, place)
-      : sealed(inner, seal, place, known),
+    isSecretName(key) && inner !== null && replace(inner) === null && typeof inner !== "boolean"
+      ? seal.seal(typeof inner === "string" ? inner : `\0${JSON.stringify(inner)}`, owner)
+      : sealed(inner, seal, owner, replace),
   );
 }
 
@@ -133,7 +133,7 @@ const UNKNOWN = (): null => null;
 const UNBOUND = "no machine";
 
 /** Null if there is none. A placeholder of a missing secret has no place. */
-export function strayed(value: Json, isHome: (place: string) => boolean): string | null {
+export function strayed(value: Json, isHome: (owner: string) => boolean): string | null {
   if (typeof value !== "object" || value === null) return null;
   if (isSealed(value))
     return value.secret === "" || isHome(value.of.toLowerCase()) ? null : value.of;
@@ -154,19 +154,19 @@ const BEGIN = '{"secret":"';
 const OF = '","of":"';
 
 /** Ten times faster than the full check, which follows if the result is no. */
-export function isPlainlyHome(json: string, isHome: (place: string) => boolean): boolean {
+export function isPlainlyHome(json: string, isHome: (owner: string) => boolean): boolean {
   // An escape could hide a name or a place.
   if (json.includes("\\u")) return false;
   for (let at = json.indexOf("secret"); at >= 0; at = json.indexOf("secret", at)) {
     const begin = at - 2;
     if (!json.startsWith(BEGIN, begin)) return false;
     const text = json.indexOf('"', begin + BEGIN.length);
-    const place = text + OF.length;
-    const end = json.indexOf('"', place);
+    const start = text + OF.length;
+    const end = json.indexOf('"', start);
     // Only the end of the object, which cannot contain another place.
     const closed = json.startsWith("}", end + 1) || json.startsWith(',"empty":true}', end + 1);
     if (text < 0 || end < 0 || !json.startsWith(OF, text) || !closed) return false;
-    const of = json.slice(place, end);
+    const of = json.slice(start, end);
     if (of.includes("\\") || !isHome(of.toLowerCase())) return false;
     at = end;
   }

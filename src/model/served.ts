@@ -15,7 +15,7 @@ export interface ServedRequest {
   /** Number of upstream calls, for the log. */
   readonly upstream: { calls: number };
   /** Whether the caller closed the connection or only its own side. Both look the same. */
-  readonly gone: () => boolean;
+  readonly isClosed: () => boolean;
 }
 
 /** Message if the caller disconnects before the first write of a change. */
@@ -83,8 +83,8 @@ export function ironicFault(
   fields: Reply["fields"] = {},
 ): Reply {
   const faultcode = status < 500 ? "Client" : "Server";
-  const said = JSON.stringify({ faultcode, faultstring, debuginfo: null });
-  return jsonReply(status, { error_message: said }, fields);
+  const message = JSON.stringify({ faultcode, faultstring, debuginfo: null });
+  return jsonReply(status, { error_message: message }, fields);
 }
 
 /** @param uri Keystone's */

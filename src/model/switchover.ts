@@ -6,7 +6,7 @@ export interface NodeDetail {
   readonly uuid: string;
   readonly name: string | null;
   /** Every field of the node, including `traits`. Ironic masks the secrets of driver_info. */
-  readonly told: JsonObject;
+  readonly body: JsonObject;
   /** With our field `in_portgroup`: whether it has a portgroup_uuid. */
   readonly ports: readonly JsonObject[];
   readonly portgroups: readonly JsonObject[];
@@ -56,7 +56,7 @@ export interface HardwareDifference {
 
 export interface SwitchFault {
   readonly code: RefusalCode;
-  readonly why: string;
+  readonly reason: string;
 }
 
 /** Identical machines and their spares. */
@@ -66,5 +66,5 @@ export interface SpareClass {
   /** In order of preference. */
   readonly candidates: readonly NodeDetail[];
   /** The unsuitable spare that differs least, else null. */
-  readonly nearest: { readonly spare: NodeDetail; readonly why: string } | null;
+  readonly nearest: { readonly spare: NodeDetail; readonly reason: string } | null;
 }

@@ -43,21 +43,21 @@ export interface ProxyParts {
 }
 
 /** Validates the token, applies the proxy's rules, and reads from Ironic with the same token. */
-export function proxyAnswer(proxy: ProxyParts): (asked: ServedRequest) => Promise<Reply> {
-  return async (asked) => {
-    const who = await whose(proxy, asked);
+export function proxyAnswer(proxy: ProxyParts): (request: ServedRequest) => Promise<Reply> {
+  return async (request) => {
+    const who = await whose(proxy, request);
     if ("status" in who) return who;
-    const { token, known } = who;
-    const decision = decide(asked, known.owner, proxy.rules());
+    const { token, cached } = who;
+    const decision = decide(request, cached.owner, proxy.rules());
     if (decision.do === "answer") return decision.reply;
-    const found = proxy.ironic ?? known.endpoint;
+    const found = proxy.ironic ?? cached.endpoint;
     if (found === null)
       throw new MigrationError(
         "N2I-E106",
         "the catalog of this token has no such baremetal endpoint",
       );
     const url = serviceUrl(found, "the catalog", BAREMETAL);
-    const { globalId: id, upstream } = asked;
+    const { globalId: id, upstream } = request;
     const at: IronicRequest = {
       ironic: ironicFor(proxy.http, url, { token, id, upstream }),
       range: await proxy.ranges.of(url),
@@ -97,11 +97,11 @@ async function listReply(at: IronicRequest): Promise<Reply> {
 
 async function* nodes(at: IronicRequest, first: Page): AsyncGenerator<string> {
   let before = '{"nodes": [';
-  const seen = new Set<unknown>();
+  const view = new Set<unknown>();
   for (let page: Page | null = first; page !== null; page = await pageAfter(at, page)) {
     const { uuid } = objectOf(page.items[0]);
-    if (page.items.length > 0 && seen.has(uuid)) throw brokeOff("Ironic lists the same page again");
-    seen.add(uuid);
+    if (page.items.length > 0 && view.has(uuid)) throw brokeOff("Ironic lists the same page again");
+    view.add(uuid);
     const told = page.items.map((item) => JSON.stringify(nodeOf(item)));
     if (told.length > 0) {
       yield before + told.join(", ");
@@ -126,20 +126,20 @@ function nodeOf(item: unknown): object {
  */
 async function pageAfter(at: IronicRequest, { items, more }: Page): Promise<Page | null> {
   if (!more || items.length === 0) return null;
-  let why = "all nodes on a page were deleted";
+  let reason = "all nodes on a page were deleted";
   for (const item of items.slice(-TRIED).toReversed()) {
     const marker = String(objectOf(item).uuid);
     const answer = await put(at, listQuestion(at.range, marker));
     const page = answer.status === 200 ? pageOf(answer.body, "nodes") : null;
     if (page !== null) return page;
-    why = answer.fault || `it answers ${answer.status}`;
+    reason = answer.fault || `it answers ${answer.status}`;
     if (answer.status !== 404) break;
   }
-  throw brokeOff(why);
+  throw brokeOff(reason);
 }
 
-function brokeOff(why: string): MigrationError {
-  return new MigrationError("N2I-E210", `the list of nodes is incomplete: ${why}`);
+function brokeOff(reason: string): MigrationError {
+  return new MigrationError("N2I-E210", `the list of nodes is incomplete: ${reason}`);
 }
 
 /** @param id as in the caller's path */
@@ -156,10 +156,10 @@ async function showReply(at: IronicRequest, ident: Ident, id: string): Promise<R
   const ports: unknown[] = [];
   const markers = new Set<string>();
   for (let marker: string | null = null; ; ) {
-    const asked = await put(at, portsQuestion(at.range, uuid, marker));
-    if (asked.status === 404 && marker === null) return unknownNode(id, at.fields);
-    const page = asked.status === 200 ? pageOf(asked.body, "ports") : null;
-    if (page === null) return refusedBy(asked, at);
+    const request = await put(at, portsQuestion(at.range, uuid, marker));
+    if (request.status === 404 && marker === null) return unknownNode(id, at.fields);
+    const page = request.status === 200 ? pageOf(request.body, "ports") : null;
+    if (page === null) return refusedBy(request, at);
     for (const port of page.items) ports.push(port);
     if (!page.more || page.items.length === 0) break;
     marker = page.marker;
@@ -193,7 +193,7 @@ function refusedBy(answer: Answer, at: IronicRequest): Reply {
   return unavailable(status >= 300 ? `it answered ${fault}` : fault, at);
 }
 
-function unavailable(why: string, { fields }: IronicRequest): Reply {
-  const said = why === "" ? "Ironic sent an unexpected answer" : unanswered("Ironic", why);
+function unavailable(reason: string, { fields }: IronicRequest): Reply {
+  const said = reason === "" ? "Ironic sent an unexpected answer" : unanswered("Ironic", reason);
   return faultReply(503, said, fields);
 }

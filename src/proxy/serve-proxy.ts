@@ -15,7 +15,7 @@ import { MOUNT } from "./rules/decide.ts";
 import { ASKED } from "./rules/policy.ts";
 
 interface ProxyReport {
-  readonly say: (text: string) => void;
+  readonly report: (text: string) => void;
   readonly served: (request: Served) => void;
 }
 
@@ -24,7 +24,7 @@ interface ProxyReport {
  *
  * @throws MigrationError N2I-E100, N2I-E109, N2I-E110, N2I-E116 to N2I-E118
  */
-export async function serveProxy(asked: ProxyOptions, told: ProxyReport): Promise<void> {
+export async function serveProxy(options: ProxyOptions, output: ProxyReport): Promise<void> {
   let reload: () => void = () => undefined;
   const interrupt = processContext().onInterrupt({
     stopping:
@@ -32,7 +32,7 @@ export async function serveProxy(asked: ProxyOptions, told: ProxyReport): Promis
     reload: () => reload(),
   });
   try {
-    const served = await openProxy(asked, told, interrupt.signal);
+    const served = await openProxy(options, output, interrupt.signal);
     reload = served.reload;
     if (!interrupt.stopping())
       await new Promise((resolve) => interrupt.signal.addEventListener("abort", resolve));
@@ -44,25 +44,25 @@ export async function serveProxy(asked: ProxyOptions, told: ProxyReport): Promis
 
 /** @param stop ends the wait for Ironic's versions @throws MigrationError as `serveProxy` */
 export async function openProxy(
-  asked: ProxyOptions,
-  told: ProxyReport,
+  options: ProxyOptions,
+  output: ProxyReport,
   stop: AbortSignal = new AbortController().signal,
 ) {
-  const opened = await openParts(asked);
+  const opened = await openParts(options);
   const { proxy, http, policy } = opened;
   try {
     const route = { path: MOUNT, answer: proxyAnswer(proxy) };
-    const listener = await bound(asked, route, told.served);
+    const listener = await bound(options, route, output.served);
     for (const name of ignored())
-      told.say(
+      output.report(
         `${name} is ignored: the proxy has no credentials and sends each caller's token to Ironic.`,
       );
     const ironic = await Promise.race([ironicVersionText(proxy), stopped(stop)]);
-    told.say(`listening on ${listener.url}, ${ironic}, ${policy.policyText()}`);
+    output.report(`listening on ${listener.url}, ${ironic}, ${policy.policyText()}`);
     return {
       url: listener.url,
       /** Reads the policy file again. If it is invalid, the current rules stay in force. */
-      reload: () => told.say(policy.reload()),
+      reload: () => output.report(policy.reload()),
       async end(): Promise<void> {
         await listener.end();
         http.close();
@@ -74,26 +74,27 @@ export async function openProxy(
   }
 }
 
-async function openParts(asked: ProxyOptions) {
-  checkLoopback(asked);
-  const { auth, keystoneUrl = "", ironicUrl, fromCatalog, interface: face, region } = asked;
-  const policy = openPolicy(asked.policyFile, Object.values(ASKED));
-  const numbers = asked.run === undefined ? new Map<number, string>() : await numbersOf(asked.run);
+async function openParts(options: ProxyOptions) {
+  checkLoopback(options);
+  const { auth, keystoneUrl = "", ironicUrl, fromCatalog, interface: face, region } = options;
+  const policy = openPolicy(options.policyFile, Object.values(ASKED));
+  const numbers =
+    options.run === undefined ? new Map<number, string>() : await numbersOf(options.run);
   const ironic = ironicUrl === undefined ? null : serviceUrl(ironicUrl, "--ironic-url", BAREMETAL);
   const keystone = auth === "none" ? "" : serviceUrl(keystoneUrl, "--keystone-url", KEYSTONE);
-  const tls = { cacert: asked.osCacert ?? null, cert: null, key: null, insecure: false };
-  const http = openHttp(tls, asked.apiTimeout * 1000);
+  const tls = { cacert: options.osCacert ?? null, cert: null, key: null, insecure: false };
+  const http = openHttp(tls, options.apiTimeout * 1000);
   const catalog = fromCatalog
     ? { interface: face, region: region ?? null, types: BAREMETAL.types }
     : null;
-  const kept = { believed: asked.tokenCache, now: Date.now };
-  const tokens = openTokens({ http, url: keystone, catalog, ...kept });
+  const cacheOptions = { believed: options.tokenCache, now: Date.now };
+  const tokens = openTokens({ http, url: keystone, catalog, ...cacheOptions });
   const proxy: ProxyParts = {
     ...{ http, keystone, ironic, ranges: ranges(http) },
     tokens: auth === "none" ? null : tokens,
     rules: () => ({
       allows: (rule, who) => allows(policy.current(), ASKED[rule], who),
-      novaCompat: asked.novaCompat,
+      novaCompat: options.novaCompat,
       scoped: auth !== "none",
       numbers,
     }),
@@ -119,18 +120,18 @@ function ignored(): readonly string[] {
 
 /** Ironic may not answer before the timeout of a call. */
 function stopped(stop: AbortSignal): Promise<string> {
-  const said = "Ironic not asked to the end";
+  const message = "Ironic not asked to the end";
   return new Promise((resolve) => {
-    if (stop.aborted) resolve(said);
-    stop.addEventListener("abort", () => resolve(said), { once: true });
+    if (stop.aborted) resolve(message);
+    stop.addEventListener("abort", () => resolve(message), { once: true });
   });
 }
 
 /** Ironic may start later, so a failure here is only reported. */
-async function ironicVersionText({ ironic, ranges: known }: ProxyParts): Promise<string> {
+async function ironicVersionText({ ironic, ranges: versions }: ProxyParts): Promise<string> {
   if (ironic === null) return "Ironic from the catalog of each token";
   try {
-    const range = await known.of(ironic);
+    const range = await versions.of(ironic);
     return `Ironic ${ironic} ${range === null ? "of Juno" : `1.${range.least}-1.${range.most}`}`;
   } catch (error) {
     if (!(error instanceof MigrationError)) throw error;

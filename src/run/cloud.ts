@@ -25,16 +25,16 @@ export interface RestOptions {
  * @throws MigrationError N2I-E106
  */
 export function cloudFor(options: RestOptions): Cloud {
-  const { env, cwd, tell } = processContext();
+  const { env, cwd, report: warn } = processContext();
   const name = options.osCloud ?? (env.OS_CLOUD || undefined);
   const { settings, from } =
     name === undefined
       ? { settings: environmentSettings(env), from: ENVIRONMENT }
       : cloudSettings(name, env, cwd());
   const passed =
-    name === undefined ? [] : Object.keys(env).filter((own) => env[own] && WHO.test(own));
+    name === undefined ? [] : Object.keys(env).filter((key) => env[key] && WHO.test(key));
   if (passed.length > 0)
-    tell(`Warning: with ${from}, these are ignored: ${passed.join(", ")}. Set them in the cloud.`);
+    warn(`Warning: with ${from}, these are ignored: ${passed.join(", ")}. Set them in the cloud.`);
   return cloudOf(new Map([...settings, ...louder(options)]), from);
 }
 
@@ -47,8 +47,8 @@ const WHO = new RegExp(
 /** Whether any login is configured. */
 export function saysCloud({ osCloud }: RestOptions): boolean {
   const { OS_CLOUD, OS_AUTH_URL, OS_AUTH_TYPE, OS_AUTH_PLUGIN } = processContext().env;
-  const said = [OS_CLOUD, OS_AUTH_URL, OS_AUTH_TYPE, OS_AUTH_PLUGIN].some(Boolean);
-  return osCloud !== undefined || said;
+  const isConfigured = [OS_CLOUD, OS_AUTH_URL, OS_AUTH_TYPE, OS_AUTH_PLUGIN].some(Boolean);
+  return osCloud !== undefined || isConfigured;
 }
 
 function louder({ ironicUrl, osCacert, insecure }: RestOptions): Settings {
@@ -72,26 +72,26 @@ const LIMIT = 60;
  */
 export async function identified(images: Images, options: RestOptions): Promise<Images> {
   if (images.do !== "point") return images;
-  const asked = [
+  const requested = [
     requestedImage("deploy kernel", images.kernel),
     requestedImage("deploy ramdisk", images.ramdisk),
   ] as const;
-  const named = asked.some(({ by }) => by === "name");
-  const cloud = named || isCloudSelected(options) ? cloudFor(options) : null;
+  const hasNames = requested.some(({ by }) => by === "name");
+  const cloud = hasNames || isCloudSelected(options) ? cloudFor(options) : null;
   if (cloud === null) return images;
-  if (!named && cloud.auth.kind !== "keystone" && cloud.endpoints.image === null) return images;
+  if (!hasNames && cloud.auth.kind !== "keystone" && cloud.endpoints.image === null) return images;
   const limit = (options.apiTimeout ?? LIMIT) * 1000;
   const [kernel = images.kernel, ramdisk = images.ramdisk] = await waitingFor(
     "asking Glance for images",
-    () => findImages(cloud, limit, asked),
+    () => findImages(cloud, limit, requested),
   );
   return { do: "point", kernel, ramdisk };
 }
 
-function requestedImage(use: RequestedImage["use"], given: string): RequestedImage {
-  return given.startsWith(BY_NAME)
-    ? { use, by: "name", text: given.slice(BY_NAME.length) }
-    : { use, by: "id", text: given };
+function requestedImage(use: RequestedImage["use"], image: string): RequestedImage {
+  return image.startsWith(BY_NAME)
+    ? { use, by: "name", text: image.slice(BY_NAME.length) }
+    : { use, by: "id", text: image };
 }
 
 /** Whether any cloud is configured. An incomplete login is then an error. */

@@ -63,15 +63,15 @@ function optionsFrom(
   name: string,
 ): Connection {
   if (typeof value === "number" || typeof value === "boolean") return value;
-  const word = (said: string): string => {
-    if (withoutSecret(said) !== said)
+  const convert = (text: string): string => {
+    if (withoutSecret(text) !== text)
       throw new MigrationError("N2I-E101", `${name}: the address contains a password`);
-    return absolute(option, said, folder);
+    return absolute(option, text, folder);
   };
-  if (typeof value === "string") return word(value);
+  if (typeof value === "string") return convert(value);
   // One entry per host, as in `--nova-conf HOST=FILE`.
-  const words = Array.isArray(value)
+  const values = Array.isArray(value)
     ? (value as readonly string[])
     : Object.entries(value).map(([host, path]) => (host === "*" ? path : `${host}=${path}`));
-  return words.map(word);
+  return values.map(convert);
 }

@@ -9,6 +9,6 @@ export function setDatabaseTimeout(seconds: number): void {
 }
 
 /** Timeout of every database. */
-export function patience(): DatabaseTimeout {
-  return { limit, tell: processContext().tell };
+export function databaseTimeout(): DatabaseTimeout {
+  return { limit, report: processContext().report };
 }

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { readDatabaseAddress } from "../systems/database/database-address.ts";
 import { type Database, openDatabase } from "../systems/database/open.ts";
-import { patience } from "./database-timeout.ts";
+import { databaseTimeout } from "./database-timeout.ts";
 import { processContext } from "./process-context.ts";
 import { waitingFor } from "./wait-message.ts";
 
@@ -29,7 +29,7 @@ export async function openRole(
     throw new Error(`a rehearsal has no copy of ${role}`);
   const address = await readDatabaseAddress(spec, ROLES[role], processContext().env);
   const opened = await waitingFor(`opening ${ROLES[role].option}`, () =>
-    openDatabase(address, { ...options, patience: patience() }),
+    openDatabase(address, { ...options, timeout: databaseTimeout() }),
   );
   return originalOf === undefined ? opened : { ...opened, originalOf };
 }
@@ -43,25 +43,25 @@ export type Keep = <T extends Closable>(opened: T) => T;
 
 /** Closes the registered connections in reverse order. Of several failures, throws the first. */
 export async function closing<T>(work: (keep: Keep) => Promise<T>): Promise<T> {
-  const kept: Closable[] = [];
+  const closables: Closable[] = [];
   let result: T;
   try {
     result = await work((opened) => {
-      kept.push(opened);
+      closables.push(opened);
       return opened;
     });
   } catch (cause) {
-    await closeAll(kept).catch(() => undefined); // the error of the work is more useful
+    await closeAll(closables).catch(() => undefined); // the error of the work is more useful
     throw cause;
   }
-  await closeAll(kept);
+  await closeAll(closables);
   return result;
 }
 
 /** Continues after a failure, because the others hold locks and connections. */
-async function closeAll(kept: readonly Closable[]): Promise<void> {
+async function closeAll(closables: readonly Closable[]): Promise<void> {
   const failures: unknown[] = [];
-  for (const opened of kept.toReversed())
+  for (const opened of closables.toReversed())
     await opened.close().catch((cause: unknown) => failures.push(cause));
   if (failures.length > 0) throw failures[0];
 }

@@ -5,7 +5,7 @@ import type { Journal } from "./files/journal.ts";
  * For tests: NOVA2IRONIC_FAILPOINT=POINT:N:kill sends SIGKILL at the Nth pass of POINT. `:pause`
  * reports it on stderr, and waits for SIGUSR2.
  */
-const [wanted, nth, action] = (process.env.NOVA2IRONIC_FAILPOINT ?? "").split(":");
+const [activePoint, nth, action] = (process.env.NOVA2IRONIC_FAILPOINT ?? "").split(":");
 let passed = 0;
 
 // Machines per transaction, for the same tests. It must not change after a plan was started.
@@ -13,7 +13,7 @@ const { NOVA2IRONIC_BATCH: batch } = process.env;
 if (batch !== undefined && /^[1-9]\d{0,2}$/.test(batch)) cutSmaller(Number(batch));
 
 export async function failpoint(point: string): Promise<void> {
-  if (point !== wanted) return;
+  if (point !== activePoint) return;
   passed += 1;
   if (passed !== Number(nth ?? 1)) return;
   if (action === "pause") {
@@ -30,7 +30,7 @@ export async function failpoint(point: string): Promise<void> {
 
 /** Around every journal entry: `begin.before`, `nova.begin.after`, `switchover-power.end.before` */
 export function withFailpoints(journal: Journal): Journal {
-  if (!wanted) return journal;
+  if (!activePoint) return journal;
   return {
     ...journal,
     async append(entry) {

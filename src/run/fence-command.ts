@@ -26,16 +26,17 @@ export async function runFence(
   { fenceCommand, from, run }: FenceOptions,
   plan: string,
   { journal, now, by, signal }: Pick<RunSession, "journal" | "now" | "by" | "signal">,
-  { say }: Pick<Sink, "say">,
+  { report }: Pick<Sink, "report">,
 ): Promise<void> {
   if (fenceCommand === undefined) return;
   const about = { part: COMMAND, id: plan };
   const ended = journal
     .entries()
     .some((entry) => entry.do === "end" && entry.part === COMMAND && entry.id === plan);
-  if (ended) return say(`Fence command for ${from}: it succeeded before, so it is not run again.`);
+  if (ended)
+    return report(`Fence command for ${from}: it succeeded before, so it is not run again.`);
   await journal.append({ do: "start", ...about, at: now(), by });
-  await askFence({ fenceCommand, from, run }, signal, { say });
+  await askFence({ fenceCommand, from, run }, signal, { report });
   await journal.append({ do: "end", ...about, at: now() });
 }
 
@@ -43,10 +44,10 @@ export async function runFence(
 export async function askFence(
   { fenceCommand, from, run, env }: FenceOptions,
   signal: AbortSignal,
-  { say }: Pick<Sink, "say">,
+  { report }: Pick<Sink, "report">,
 ): Promise<void> {
   if (fenceCommand === undefined) return;
-  say(`Fence command for ${from}: started.`);
+  report(`Fence command for ${from}: started.`);
   const variables = { NOVA2IRONIC_RUN: run, NOVA2IRONIC_HOST: from, ...env };
   const { lines, fault } = await runScript(
     { name: "--fence-command", program: fenceCommand, args: [from], env: variables },
@@ -59,7 +60,7 @@ export async function askFence(
       `--fence-command was stopped: ${from} is not confirmed to be down`,
     );
   });
-  for (const line of lines) say(`Fence command: ${quote(line)}`);
+  for (const line of lines) report(`Fence command: ${quote(line)}`);
   if (fault !== null)
     throw new MigrationError(
       "N2I-E316",

@@ -9,8 +9,8 @@ import type { RunFolder } from "./files/run-folder.ts";
 
 /** Since Stein. Reads only tables, because all documents would take a fifth of `status`. */
 export function knowsGuards(release: string): boolean {
-  const known = releaseNames().includes(release);
-  const columns = known ? loadTables("ironic", release).tables.nodes?.columns : undefined;
+  const isSupported = releaseNames().includes(release);
+  const columns = isSupported ? loadTables("ironic", release).tables.nodes?.columns : undefined;
   return (columns ?? []).some(({ name }) => name === "protected" || name === "automated_clean");
 }
 
@@ -37,11 +37,11 @@ export async function checkNotFinished(
  * machines do not resume the run, because Nova manages the others.
  */
 export function endOf(entries: Entries): { readonly at: string; readonly by: string } | null {
-  const own = [...runEntries(entries)];
-  const last = own.findLastIndex((entry) => entry.do === "close");
-  const end = own[last];
+  const relevant = [...runEntries(entries)];
+  const last = relevant.findLastIndex((entry) => entry.do === "close");
+  const end = relevant[last];
   if (end?.do !== "close") return null;
-  const wasReopened = own.slice(last).some((entry) => entry.do === "reopen" || isLoad(entry));
+  const wasReopened = relevant.slice(last).some((entry) => entry.do === "reopen" || isLoad(entry));
   return wasReopened ? null : { at: end.at, by: end.by };
 }
 
@@ -53,12 +53,12 @@ function isLoad(entry: Entry): boolean {
 /** Nodes whose protection finish cleared, and that were not rolled back since. */
 export function unprotected(entries: Entries): ReadonlySet<string> {
   const found = new Set<string>();
-  for (const [id, begun] of startedChangesIn(entries, FINISH, IRONIC))
-    if (clearedOf(id, begun).has("protected")) found.add(id);
+  for (const [id, started] of startedChangesIn(entries, FINISH, IRONIC))
+    if (clearedOf(id, started).has("protected")) found.add(id);
   return found;
 }
 
 export function clearedOf(id: string, { observed }: StartedChange): ReadonlySet<string> {
-  const place = `journal, ${FINISH} of ${id}`;
-  return new Set(observed.flatMap((one) => fields(one, place).texts("fields")));
+  const location = `journal, ${FINISH} of ${id}`;
+  return new Set(observed.flatMap((one) => fields(one, location).texts("fields")));
 }

@@ -23,7 +23,7 @@ export async function runHook(
   when: "before" | "after",
   stage: RunStage,
   seconds: number,
-  { say }: Pick<Sink, "say">,
+  { report }: Pick<Sink, "report">,
 ): Promise<boolean> {
   const hook = `hooks/${when}-${stage}`;
   const program = join(path, hook);
@@ -33,10 +33,10 @@ export async function runHook(
   const env = { NOVA2IRONIC_RUN: path, NOVA2IRONIC_STAGE: stage };
   const { signal, stopping, end } = processContext().onInterrupt();
   try {
-    say(`Hook ${hook}: started.`);
-    const asked = { name: hook, program, args: [], env };
-    const { lines, fault } = await runScript(asked, seconds, signal);
-    for (const line of lines.slice(-SHOWN)) say(`Hook ${hook}: ${quote(line)}`);
+    report(`Hook ${hook}: started.`);
+    const script = { name: hook, program, args: [], env };
+    const { lines, fault } = await runScript(script, seconds, signal);
+    for (const line of lines.slice(-SHOWN)) report(`Hook ${hook}: ${quote(line)}`);
     if (fault !== null) throw failed(hook, fault);
     return true;
   } catch (cause) {

@@ -148,10 +148,10 @@ function optionArguments(name: string, value: unknown): readonly string[] {
 }
 
 /** Never prints an address with a password, which every command refuses. */
-export function withoutSecret(word: string): string {
-  return /:\/\/(?:[^/@]*:[^@]*@|.*[?&][^=]*(?:pass|pwd))|\bhttps?:\/\/[^/@?#]+@/is.test(word)
+export function withoutSecret(text: string): string {
+  return /:\/\/(?:[^/@]*:[^@]*@|.*[?&][^=]*(?:pass|pwd))|\bhttps?:\/\/[^/@?#]+@/is.test(text)
     ? "DB"
-    : word;
+    : text;
 }
 
 /** The given options with their values, by yargs's names. @param names of options */

@@ -8,16 +8,19 @@ const LOOK = 500;
 const REPORT = 5 * 60_000;
 
 /** Waits while the file exists. A signal ends the process, because no change is in progress. */
-export async function paused(file: string | undefined, { say }: Pick<Sink, "say">): Promise<void> {
+export async function paused(
+  file: string | undefined,
+  { report }: Pick<Sink, "report">,
+): Promise<void> {
   if (file === undefined || !existsSync(file)) return;
   const [since, began] = [`${new Date().toISOString().slice(0, 19)}Z`, now()];
-  say(`Paused: ${file} exists. Remove it to continue.`);
+  report(`Paused: ${file} exists. Remove it to continue.`);
   let reported = began;
   while (existsSync(file)) {
     await rest(LOOK);
     if (now() - reported < REPORT) continue;
     reported = now();
-    say(
+    report(
       `Paused since ${since} (${duration((reported - began) / 1000)}): ${file} exists. Remove it to continue.`,
     );
   }

@@ -35,7 +35,7 @@ export interface ProcessContext {
   /** Databases of a rehearsal by option, with those that they replace. No other is opened. */
   readonly copies?: ReadonlyMap<string, DatabaseLocation>;
   /** Reports a line that is not part of a result. */
-  readonly tell: (text: string) => void;
+  readonly report: (text: string) => void;
   readonly wait: (text: string) => void;
   /**
    * From now on, a request to stop waits until the current change is complete.
@@ -60,21 +60,21 @@ export function surrounded<T>(processContext: ProcessContext, work: () => T): T 
  * would take a tenth of its time on Node 20 and 22.
  */
 export function settle(processContext: ProcessContext): void {
-  own = processContext;
+  context = processContext;
 }
 
 /** Default: the process's variables, no output, no requests to stop. */
 export function processContext(): ProcessContext {
-  return scope.getStore() ?? own;
+  return scope.getStore() ?? context;
 }
 
-let own: ProcessContext = {
+let context: ProcessContext = {
   env: process.env,
   cwd: workingDirectory(),
   connections: new Map(),
   saved: new Map(),
   window: {},
-  tell: () => undefined,
+  report: () => undefined,
   wait: () => undefined,
   onInterrupt: () => ({
     ...{ stopping: () => false, signal: new AbortController().signal, end: () => undefined },

@@ -47,7 +47,7 @@ interface RollbackSteps<Found, Job> {
   readonly open: (found: Found, keep: Keep) => Promise<Job>;
   readonly question: (job: Job) => string | Promise<string>;
   /** Null if stopped on request. */
-  readonly back: (job: Job, leave: ReportSkipped) => Promise<Ended | null>;
+  readonly back: (job: Job, reportSkipped: ReportSkipped) => Promise<Ended | null>;
   readonly previews: (job: Job) => AsyncIterable<UndoPreview>;
   readonly summary?: (job: Job, counts: PreviewCounts) => void | Promise<void>;
 }
@@ -56,7 +56,7 @@ export interface Rollback {
   /** Lists the rows to revert, without writes. */
   readonly preview: (sink: Sink) => Promise<void>;
   /** Null if there was nothing to revert, or on a stop. */
-  readonly back: (sink: Sink, leave: ReportSkipped) => Promise<Ended | null>;
+  readonly back: (sink: Sink, reportSkipped: ReportSkipped) => Promise<Ended | null>;
 }
 
 /** Kinds without a window, whose service locks the run for days, so a preview takes no lock. */
@@ -78,7 +78,7 @@ export function rollbackOf<Found, Job>(
     return one;
   };
   return {
-    async back(sink, leave) {
+    async back(sink, reportSkipped) {
       checkScope(all, node);
       const steps = stepsOf(sink, false);
       return inRun(path, "rollback", about, async (run) => {
@@ -89,7 +89,7 @@ export function rollbackOf<Found, Job>(
         return closing(async (keep) => {
           const job = await steps.open(one, keep);
           await sink.confirm(await steps.question(job));
-          return steps.back(job, leave);
+          return steps.back(job, reportSkipped);
         });
       });
     },

@@ -76,12 +76,12 @@ function checkSecrets(
   text: string,
   { id, uuid, service_host }: Pick<Machine["node"], "id" | "uuid" | "service_host">,
 ): void {
-  const own = uuid?.toLowerCase() ?? "";
-  const isHome = (place: string): boolean =>
-    place === own ||
-    place === `bm_nodes:${id}` ||
-    place === `host:${service_host ?? ""}`.toLowerCase() ||
-    place === "host:*";
+  const nodeUuid = uuid?.toLowerCase() ?? "";
+  const isHome = (owner: string): boolean =>
+    owner === nodeUuid ||
+    owner === `bm_nodes:${id}` ||
+    owner === `host:${service_host ?? ""}`.toLowerCase() ||
+    owner === "host:*";
   if (isPlainlyHome(text, isHome)) return;
   const other = strayed(line, isHome);
   if (other === null) return;
@@ -103,17 +103,17 @@ export async function sealOf(
 ): Promise<ReturnType<typeof createSeal>> {
   const seal = createSeal(await readKey(run.path, keyFile));
   if (seal.id === sealedWith) return seal;
-  const fits = await fittingKey(run, sealedWith);
+  const match = await fittingKey(run, sealedWith);
   throw new MigrationError(
     "N2I-E115",
     `${keyFile ?? join(run.path, KEY)} (${seal.id}) is not the key that sealed this file (${sealedWith})`,
-    fits === null ? {} : { fix: `Specify the matching key: --key-file ${shellArgument(fits)}` },
+    match === null ? {} : { fix: `Specify the matching key: --key-file ${shellArgument(match)}` },
   );
 }
 
 async function fittingKey({ path }: RunFolder, sealedWith: string): Promise<string | null> {
-  const given = processContext().saved.get(path)?.get("key-file");
-  for (const file of [join(path, KEY), ...(typeof given === "string" ? [given] : [])]) {
+  const keyFile = processContext().saved.get(path)?.get("key-file");
+  for (const file of [join(path, KEY), ...(typeof keyFile === "string" ? [keyFile] : [])]) {
     const key = await orNull(readKey(path, file));
     if (key !== null && createSeal(key).id === sealedWith) return file;
   }

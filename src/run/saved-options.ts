@@ -103,12 +103,12 @@ export async function saveOptions(
   const journal = await orNull(readJournal(run));
   const isStarted = journal === null || journal.entries.length > 0;
   const isNeededBack = (option: string): boolean => isStarted && BESIDE.includes(option);
-  const stays = [...before].filter(
+  const retained = [...before].filter(
     ([option]) =>
       (!isElsewhere || FOR_ALL.includes(option) || isSource(option) || isNeededBack(option)) &&
       !(IMAGES.includes(option) && IMAGES.some((name) => now.has(name))),
   );
-  const saved = new Map(overlaid(new Map(stays), fileFor(command, now)));
+  const saved = new Map(overlaid(new Map(retained), fileFor(command, now)));
   for (const option of dropped) saved.delete(option);
   await writeSaved(run, overlaid(saved, now));
   return () => writeSaved(run, before);
@@ -125,8 +125,8 @@ function fileFor(command: NextCommand, now: Saved): Saved {
 /** Replaces Ironic's location as a whole. */
 function overlaid(under: Saved, over: Saved): Saved {
   const hasTarget = BACKENDS.some((option) => over.has(option));
-  const stays = [...under].filter(([option]) => !(hasTarget && TARGET.includes(option)));
-  return new Map([...stays, ...over]);
+  const retained = [...under].filter(([option]) => !(hasTarget && TARGET.includes(option)));
+  return new Map([...retained, ...over]);
 }
 
 /** Options of a command line to save, without secrets. */
@@ -194,8 +194,8 @@ export async function withSaved<T extends object>(
     const value = saved.get(name);
     return value === undefined ? [] : [[camel(name), value] as const];
   });
-  const given = Object.entries(args).filter(([, value]) => value !== undefined);
-  return { ...args, ...Object.fromEntries([...found, ...given]) };
+  const specified = Object.entries(args).filter(([, value]) => value !== undefined);
+  return { ...args, ...Object.fromEntries([...found, ...specified]) };
 }
 
 /** Yes if the plan is unreadable, so that a later command reports it. */

@@ -5,7 +5,7 @@ type Lines = () => AsyncIterable<readonly PlannedMachine[]>;
 
 /** By uuid or id. All without names. @throws MigrationError N2I-E306 for an unknown name */
 export async function selectionOf(names: readonly string[], lines: Lines) {
-  return (await machinesByName(names, lines, "is not in the plan")).wants;
+  return (await machinesByName(names, lines, "is not in the plan")).selects;
 }
 
 /**
@@ -14,11 +14,11 @@ export async function selectionOf(names: readonly string[], lines: Lines) {
  */
 export async function machinesByName(names: readonly string[], lines: Lines, missing: string) {
   const uuids = new Set<string>();
-  if (names.length === 0) return { wants: (_machine: PlannedMachine) => true, uuids };
-  const wanted = new Set(names.map((name) => name.toLowerCase()));
+  if (names.length === 0) return { selects: (_machine: PlannedMachine) => true, uuids };
+  const lowerNames = new Set(names.map((name) => name.toLowerCase()));
   const namesOf = ({ uuid, bm_node_id }: PlannedMachine): readonly string[] =>
-    [uuid?.toLowerCase() ?? "", String(bm_node_id)].filter((name) => wanted.has(name));
-  const unfound = new Set(wanted);
+    [uuid?.toLowerCase() ?? "", String(bm_node_id)].filter((name) => lowerNames.has(name));
+  const unfound = new Set(lowerNames);
   for await (const batch of lines())
     for (const machine of batch) {
       const found = namesOf(machine);
@@ -29,5 +29,5 @@ export async function machinesByName(names: readonly string[], lines: Lines, mis
     const quoted = [...unfound].map((name) => JSON.stringify(name)).join(", ");
     throw new MigrationError("N2I-E306", `${quoted} ${missing}`);
   }
-  return { wants: (machine: PlannedMachine) => namesOf(machine).length > 0, uuids };
+  return { selects: (machine: PlannedMachine) => namesOf(machine).length > 0, uuids };
 }

@@ -12,8 +12,8 @@ type Judge = (lines: (from: number) => Lines, from: number) => AsyncIterable<Log
 const LISTED = 20;
 
 /** `FILE`, or `FILE:LINE` to start at a line. @throws MigrationError N2I-E105 if unreadable */
-export async function logsAt(named: readonly string[]): Promise<readonly LogPosition[]> {
-  const logs = named.map(locationOf);
+export async function logsAt(locations: readonly string[]): Promise<readonly LogPosition[]> {
+  const logs = locations.map(locationOf);
   for (const { path } of logs) await checkLog(path);
   return logs;
 }
@@ -27,12 +27,12 @@ export async function listFaults(
   let count = 0;
   const faults = async function* (): AsyncGenerator<LogFault & Pick<LogPosition, "path">> {
     for (const { path, from } of logs) {
-      let own = 0;
+      let fileCount = 0;
       for await (const fault of judge((at) => linesOf(path, at), from)) {
-        own += 1;
-        if (own <= LISTED) yield { ...fault, path };
+        fileCount += 1;
+        if (fileCount <= LISTED) yield { ...fault, path };
       }
-      count += own;
+      count += fileCount;
     }
   };
   await sink.list("faults", faults());

@@ -38,8 +38,8 @@ const REAL: Clock = { now: Date.now, sleep };
 let clock = REAL;
 
 /** Clock of this process for slow tests. Null: the real one. */
-export function runBy(given: Clock | null): void {
-  clock = given ?? REAL;
+export function runBy(replacement: Clock | null): void {
+  clock = replacement ?? REAL;
 }
 
 interface SessionHow {
@@ -59,7 +59,7 @@ export async function withSession<T>(
 ): Promise<T> {
   let interrupt: Interrupt | undefined;
   let journal: Journal | undefined;
-  let leave: ((result: string) => void) | undefined;
+  let exitWindow: ((result: string) => void) | undefined;
   const opened = (): Journal => {
     if (journal === undefined) throw new Error("the journal is opened by begin");
     return journal;
@@ -75,7 +75,7 @@ export async function withSession<T>(
       },
       journal: { entries: () => opened().entries(), append: (entry) => opened().append(entry) },
       async begin(system, target, how) {
-        if (!afterWindow) leave ??= await enterWindow(run, commandIn(run));
+        if (!afterWindow) exitWindow ??= await enterWindow(run, commandIn(run));
         interrupt ??= processContext().onInterrupt(service);
         journal ??= withFailpoints(await openJournal(run));
         const entries = journal.entries();
@@ -87,10 +87,10 @@ export async function withSession<T>(
         await journal.append({ do: "target", system, target: identity, ...staged, at: now() });
       },
     });
-    leave?.(interrupt?.stopping() === true ? "stopped" : "done");
+    exitWindow?.(interrupt?.stopping() === true ? "stopped" : "done");
     return done;
   } catch (cause) {
-    leave?.(resultOf(cause));
+    exitWindow?.(resultOf(cause));
     throw cause;
   } finally {
     interrupt?.end();

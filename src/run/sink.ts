@@ -43,7 +43,7 @@ export interface One {
 /** Output of a stage. The caller decides how to show it. */
 export interface Sink {
   /** A line that is not part of the result. */
-  readonly say: (text: string) => void;
+  readonly report: (text: string) => void;
   /** A line of the result. */
   readonly result: (text: string) => void;
   /** A line that is not part of the result, and is never suppressed. */

@@ -9,11 +9,11 @@ export async function waitingFor<T>(action: string, work: () => Promise<T>): Pro
   const { wait } = processContext();
   const began = Date.now();
   let timer: NodeJS.Timeout;
-  const say = (): void => {
+  const report = (): void => {
     wait(`Still ${action}: ${Math.round((Date.now() - began) / 1000)} s so far.`);
-    timer = setTimeout(say, AGAIN).unref();
+    timer = setTimeout(report, AGAIN).unref();
   };
-  timer = setTimeout(say, FIRST).unref();
+  timer = setTimeout(report, FIRST).unref();
   try {
     return await work();
   } finally {

@@ -26,15 +26,15 @@ export interface ProxyOptions {
 
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost|::1)$/;
 
-function hostAndPort(place: string) {
+function hostAndPort(address: string) {
   // An IPv6 address is in brackets.
-  const [, host = "", port] = /^\[?(.*?)\]?:(\d+)$/.exec(place) ?? [];
+  const [, host = "", port] = /^\[?(.*?)\]?:(\d+)$/.exec(address) ?? [];
   return { host, port: Number(port) };
 }
 
 /** @throws MigrationError N2I-E100 if other hosts can reach a service without tokens */
-export function checkLoopback(asked: Pick<ProxyOptions, "auth" | "listen">): void {
-  if (asked.auth !== "none" || LOOPBACK.test(hostAndPort(asked.listen).host)) return;
+export function checkLoopback(options: Pick<ProxyOptions, "auth" | "listen">): void {
+  if (options.auth !== "none" || LOOPBACK.test(hostAndPort(options.listen).host)) return;
   throw new MigrationError("N2I-E100", "--auth none requires a loopback address in --listen", {
     fix: "Listen on 127.0.0.1 or [::1], because with --auth none, the service accepts requests without a token.",
   });
@@ -42,14 +42,14 @@ export function checkLoopback(asked: Pick<ProxyOptions, "auth" | "listen">): voi
 
 /** @param fault formats the listener's own errors */
 export function bound(
-  asked: Omit<ProxyOptions, "novaCompat">,
+  options: Omit<ProxyOptions, "novaCompat">,
   route: ServedRoute,
   served: (request: Served) => void,
   fault = faultReply,
 ) {
-  const { tlsCert: cert, tlsKey: key, maxConnections } = asked;
+  const { tlsCert: cert, tlsKey: key, maxConnections } = options;
   return listen({
-    ...hostAndPort(asked.listen),
+    ...hostAndPort(options.listen),
     tls: cert === undefined || key === undefined ? null : { cert, key },
     maxConnections,
     routes: [route],

@@ -12,18 +12,18 @@ const NOBODY: CachedToken = {
 /** @returns the caller, or the response if Keystone does not accept the token */
 export async function whose(
   proxy: { readonly tokens: Tokens | null; readonly keystone: string },
-  asked: ServedRequest,
+  request: ServedRequest,
   fault = faultReply,
-): Promise<{ readonly token: string | null; readonly known: CachedToken } | Reply> {
-  if (proxy.tokens === null) return { token: null, known: NOBODY };
-  const token = asked.fields["x-auth-token"];
+): Promise<{ readonly token: string | null; readonly cached: CachedToken } | Reply> {
+  if (proxy.tokens === null) return { token: null, cached: NOBODY };
+  const token = request.fields["x-auth-token"];
   if (typeof token !== "string" || token === "") return unauthorized(proxy.keystone);
-  const found = await proxy.tokens.validate(token, asked.globalId, () => {
-    asked.upstream.calls += 1;
+  const found = await proxy.tokens.validate(token, request.globalId, () => {
+    request.upstream.calls += 1;
   });
-  if (found.is === "known") return { token, known: found.token };
-  if (found.is === "unanswered") return fault(503, unanswered("Keystone", found.why));
+  if (found.is === "known") return { token, cached: found.token };
+  if (found.is === "unanswered") return fault(503, unanswered("Keystone", found.reason));
   return found.status === 401
     ? unauthorized(proxy.keystone)
-    : fault(403, found.why || "Keystone refuses it.");
+    : fault(403, found.reason || "Keystone refuses it.");
 }

@@ -22,14 +22,14 @@ export function callersService(
   return {
     ...service,
     async ask(path) {
-      const { status, body, fault: why } = await ironic.ask(path, service.minor);
+      const { status, body, fault: reason } = await ironic.ask(path, service.minor);
       if (status === 200 && body !== null) return body;
       if (status === 404) return null;
       const denied = status === 401 || status === 403;
       if (denied) refused(status);
       throw new MigrationError(
         denied ? "N2I-E211" : "N2I-E210",
-        denied ? `Ironic refuses this token: ${why}` : `Ironic does not answer: ${why}`,
+        denied ? `Ironic refuses this token: ${reason}` : `Ironic does not answer: ${reason}`,
       );
     },
   };

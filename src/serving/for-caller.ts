@@ -1,5 +1,5 @@
 import type { ServedRequest } from "../model/served.ts";
-import { spoken } from "../systems/ironic-api/service.ts";
+import { checkedAnswer } from "../systems/ironic-api/service.ts";
 import type { Http } from "../systems/openstack/http.ts";
 import { BAREMETAL } from "../systems/openstack/kinds.ts";
 import { type Answer, callerSession } from "../systems/openstack/session.ts";
@@ -28,13 +28,13 @@ export function ironicFor(http: Http, url: string, { token, id, upstream }: InNa
     /** The status is 0 if the response has another microversion. @param minor null to send none */
     async ask(path: string, minor: number | null): Promise<Answer> {
       const version = minor === null ? null : `1.${minor}`;
-      const own = version === null ? session : session.at(version);
+      const pinned = version === null ? session : session.at(version);
       const put = (): Promise<Answer> => {
         upstream.calls += 1;
-        return own.call({ method: "GET", path });
+        return pinned.call({ method: "GET", path });
       };
       const answer = await requestAgain(put, ({ status, fault }) => (status === 0 ? fault : ""));
-      return version === null ? answer : spoken(answer, version);
+      return version === null ? answer : checkedAnswer(answer, version);
     },
   };
 }

@@ -121,8 +121,8 @@ async function serve(
 ): Promise<void> {
   const began = performance.now();
   const id = `req-${randomUUID()}`;
-  const own = request.headers["x-openstack-request-id"];
-  const globalId = typeof own === "string" && ID.test(own) ? own : id;
+  const requestId = request.headers["x-openstack-request-id"];
+  const globalId = typeof requestId === "string" && ID.test(requestId) ? requestId : id;
   const upstream = { calls: 0 };
   // A request through a proxy has scheme and host before the path.
   const path = (request.url ?? "/").replace(/[?#].*/s, "").replace(/^https?:\/\/[^/]*/i, "");
@@ -149,7 +149,7 @@ async function serve(
 
 async function replyTo(
   request: IncomingMessage,
-  known: Pick<ServedRequest, "id" | "globalId" | "upstream" | "path">,
+  head: Pick<ServedRequest, "id" | "globalId" | "upstream" | "path">,
   { routes, fault }: Serving,
   failed: (error: unknown) => void,
 ): Promise<Reply> {
@@ -157,17 +157,17 @@ async function replyTo(
   if (wrong !== null) return { ...fault(400, wrong), ...LAST };
   const body = await bodyOf(request);
   if (body === null) return { ...fault(413, "the request's body is too long"), ...LAST };
-  const asked: ServedRequest = {
-    ...known,
+  const served: ServedRequest = {
+    ...head,
     method: request.method ?? "",
     fields: request.headers,
     body,
-    gone: () => request.socket.destroyed || request.socket.readableEnded,
+    isClosed: () => request.socket.destroyed || request.socket.readableEnded,
   };
-  const route = routes.find(({ path }) => path.test(asked.path));
+  const route = routes.find(({ path }) => path.test(served.path));
   if (route === undefined) return fault(404, "The resource could not be found.");
   try {
-    return await route.answer(asked);
+    return await route.answer(served);
   } catch (error) {
     failed(error);
     // A refusal of this tool means that another service failed.
@@ -277,9 +277,9 @@ function forLog(path: string, { headers }: IncomingMessage): string {
   const token = headers["x-auth-token"];
   const clean =
     typeof token === "string" && token.length > 2 ? path.replaceAll(token, "****") : path;
-  const said = clean
+  const masked = clean
     .split("/")
     .map((part) => (PART.test(part) ? part : "****"))
     .join("/");
-  return said.length > LONGEST ? `${said.slice(0, LONGEST)}...` : said;
+  return masked.length > LONGEST ? `${masked.slice(0, LONGEST)}...` : masked;
 }

@@ -4,20 +4,20 @@ import { defaultPolicy, type Policy, type RequestedRule, readPolicy } from "./ru
 
 /**
  * @param file undefined for the rules in the service's code
- * @param own the service that owns the default rules
+ * @param origin the service that owns the default rules
  * @throws MigrationError N2I-E109
  */
 export function openPolicy(
   file: string | undefined,
-  asked: readonly RequestedRule[],
-  own = "Nova's",
+  requested: readonly RequestedRule[],
+  origin = "Nova's",
 ) {
   const read = (): Policy =>
-    file === undefined ? defaultPolicy(asked) : readPolicy(textOf(file), file, asked);
+    file === undefined ? defaultPolicy(requested) : readPolicy(textOf(file), file, requested);
   let current = read();
   return {
     current: () => current,
-    policyText: () => (file === undefined ? `policy ${own} own (role:admin)` : `policy ${file}`),
+    policyText: () => (file === undefined ? `policy ${origin} own (role:admin)` : `policy ${file}`),
     reload(): string {
       if (file === undefined) return "There is no policy file to reload.";
       try {
@@ -25,8 +25,8 @@ export function openPolicy(
         return `${file} was reloaded, and its rules are in effect.`;
       } catch (error) {
         // A broken file must not end the service.
-        const why = error instanceof Error ? error.message : String(error);
-        return `${file} was not reloaded, and the previous rules remain in effect: ${why}`;
+        const reason = error instanceof Error ? error.message : String(error);
+        return `${file} was not reloaded, and the previous rules remain in effect: ${reason}`;
       }
     },
   };

@@ -2,7 +2,7 @@ import type { Reply, ServedRequest } from "../model/served.ts";
 
 export interface ServedRoute {
   readonly path: RegExp;
-  readonly answer: (asked: ServedRequest) => Promise<Reply>;
+  readonly answer: (request: ServedRequest) => Promise<Reply>;
 }
 
 /** The log entry of a request. It has no data of the caller except the path. */

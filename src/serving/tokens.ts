@@ -19,8 +19,8 @@ export interface CachedToken {
 /** Keystone's result for a token. `unanswered`: Keystone gave no usable response. */
 type Validated =
   | { readonly is: "known"; readonly token: CachedToken }
-  | { readonly is: "refused"; readonly status: 401 | 403; readonly why: string }
-  | { readonly is: "unanswered"; readonly why: string };
+  | { readonly is: "refused"; readonly status: 401 | 403; readonly reason: string }
+  | { readonly is: "unanswered"; readonly reason: string };
 
 export type Tokens = ReturnType<typeof openTokens>;
 
@@ -48,37 +48,37 @@ const FORM = /^[\x21-\x7e]{1,8192}$/;
  */
 export function openTokens(keystone: Keystone) {
   const { http, url, catalog, believed, now } = keystone;
-  const kept = new Map<string, { readonly token: CachedToken; readonly until: number }>();
+  const cache = new Map<string, { readonly token: CachedToken; readonly until: number }>();
   const asking = new Map<string, Promise<Validated>>();
   const ask = async (token: string, id: string, calling: () => void): Promise<Validated> => {
     const began = now();
-    const asked = {
+    const call = {
       method: "GET",
       url: `${url}/v3/auth/tokens${catalog === null ? "?nocatalog" : ""}`,
       headers: { "X-Auth-Token": token, "X-Subject-Token": token, "X-Openstack-Request-Id": id },
     } as const;
     const send = (): Promise<Answered | Unanswered> => {
       calling();
-      return http.send(asked);
+      return http.send(call);
     };
-    const answer = await requestAgain(send, (one) => ("why" in one ? one.why : ""));
+    const answer = await requestAgain(send, (one) => ("reason" in one ? one.reason : ""));
     const found = validated(answer, keystone, token, began);
     if (found.is !== "known" || believed <= 0) return found;
     const until = Math.min(began + believed * 1000, found.token.expires);
     const key = hash(token);
-    kept.delete(key);
-    makeRoom(kept, MOST_TOKENS);
-    kept.set(key, { token: found.token, until });
+    cache.delete(key);
+    makeRoom(cache, MOST_TOKENS);
+    cache.set(key, { token: found.token, until });
     return found;
   };
   return {
     /** @param calling called for each call to Keystone */
     async validate(token: string, id: string, calling: () => void): Promise<Validated> {
-      if (!FORM.test(token)) return { is: "refused", status: 401, why: "" };
+      if (!FORM.test(token)) return { is: "refused", status: 401, reason: "" };
       const key = hash(token);
-      const known = kept.get(key);
-      if (known !== undefined && known.until > now()) return { is: "known", token: known.token };
-      kept.delete(key);
+      const cached = cache.get(key);
+      if (cached !== undefined && cached.until > now()) return { is: "known", token: cached.token };
+      cache.delete(key);
       // Concurrent requests with one token share one validation.
       const under = asking.get(key);
       if (under !== undefined) return under;
@@ -87,15 +87,15 @@ export function openTokens(keystone: Keystone) {
       return work;
     },
     /** After a refusal by a service, the next use validates the token again. */
-    forget: (token: string) => void kept.delete(hash(token)),
+    forget: (token: string) => void cache.delete(hash(token)),
   };
 }
 
 /** Drops the oldest entries until one more fits. */
-export function makeRoom(kept: Map<string, unknown>, most: number): void {
-  for (const [oldest] of kept) {
-    if (kept.size < most) return;
-    kept.delete(oldest);
+export function makeRoom(cache: Map<string, unknown>, most: number): void {
+  for (const [oldest] of cache) {
+    if (cache.size < most) return;
+    cache.delete(oldest);
   }
 }
 
@@ -106,10 +106,10 @@ function hash(token: string): string {
 /** Repeats a read-only request once if a kept-alive connection was lost. */
 export async function requestAgain<T>(
   ask: () => Promise<T>,
-  why: (answer: T) => string,
+  reasonOf: (answer: T) => string,
 ): Promise<T> {
   const answer = await ask();
-  return ["ECONNRESET", "EPIPE"].includes(why(answer)) ? ask() : answer;
+  return ["ECONNRESET", "EPIPE"].includes(reasonOf(answer)) ? ask() : answer;
 }
 
 function validated(
@@ -118,24 +118,24 @@ function validated(
   token: string,
   began: number,
 ): Validated {
-  if ("why" in answer) return { is: "unanswered", why: answer.why };
+  if ("reason" in answer) return { is: "unanswered", reason: answer.reason };
   const { status, text } = answer;
-  const why = faultIn(answer, [token]);
+  const reason = faultIn(answer, [token]);
   const body = parsedJson(text);
   // A proxy's error page is not a response of Keystone.
   if (isObject(objectOf(body).error)) {
     // 404: older Keystone releases, for an unknown token.
-    if (status === 401 || status === 404) return { is: "refused", status: 401, why };
-    if (status === 403) return { is: "refused", status, why };
+    if (status === 401 || status === 404) return { is: "refused", status: 401, reason };
+    if (status === 403) return { is: "refused", status, reason };
   }
   const owner = status === 200 && isObject(body) ? ownerOf(objectOf(body.token)) : null;
   if (owner === null || isPassing(answer))
     return {
       is: "unanswered",
-      why: `it answered ${status}${why === "" ? "" : `: ${why}`}`.slice(0, 300),
+      reason: `it answered ${status}${reason === "" ? "" : `: ${reason}`}`.slice(0, 300),
     };
   const expires = Date.parse(String(objectOf(objectOf(body).token).expires_at));
-  if (expires <= began) return { is: "refused", status: 401, why: "the token has expired" };
+  if (expires <= began) return { is: "refused", status: 401, reason: "the token has expired" };
   const endpoint = catalog === null ? null : endpointOf(body, catalog, catalog.types);
   return { is: "known", token: { owner, endpoint, expires } };
 }
@@ -146,7 +146,7 @@ function ownerOf(token: JsonObject): TokenOwner | null {
   if (typeof user.id !== "string" || Number.isNaN(Date.parse(String(token.expires_at))))
     return null;
   const roles = Array.isArray(token.roles) ? (token.roles as readonly unknown[]) : [];
-  const own = text(objectOf(user.domain).id);
+  const domainId = text(objectOf(user.domain).id);
   const projects = text(objectOf(project?.domain).id);
   const scope = text(domain?.id);
   return {
@@ -154,7 +154,7 @@ function ownerOf(token: JsonObject): TokenOwner | null {
     project_id: text(project?.id) ?? null,
     roles: roles.flatMap((role) => text(objectOf(role).name) ?? []),
     system_scope: system?.all === true ? "all" : null,
-    ...(own !== undefined && { user_domain_id: own }),
+    ...(domainId !== undefined && { user_domain_id: domainId }),
     ...(projects !== undefined && { project_domain_id: projects }),
     ...(scope !== undefined && { domain_id: scope }),
     ...(typeof token.is_admin_project === "boolean" && {

@@ -16,26 +16,30 @@ export function ranges(http: Http): {
   readonly of: (url: string) => Promise<Range>;
   readonly forget: (url: string) => void;
 } {
-  const known = new Map<string, Promise<Range>>();
+  const cache = new Map<string, Promise<Range>>();
   return {
     of(url) {
-      const kept = known.get(url);
-      if (kept !== undefined) return kept;
-      const asked = askRange(http, url);
-      makeRoom(known, MOST_URLS);
-      known.set(url, asked);
-      asked.catch(() => known.get(url) === asked && known.delete(url));
-      return asked;
+      const cached = cache.get(url);
+      if (cached !== undefined) return cached;
+      const pending = askRange(http, url);
+      makeRoom(cache, MOST_URLS);
+      cache.set(url, pending);
+      pending.catch(() => cache.get(url) === pending && cache.delete(url));
+      return pending;
     },
-    forget: (url) => void known.delete(url),
+    forget: (url) => void cache.delete(url),
   };
 }
 
 async function askRange(http: Http, url: string): Promise<Range> {
   const answer = await http.send({ method: "GET", url: `${url}/v1/`, headers: {} });
   const wrong =
-    "why" in answer ? answer.why : answer.status === 200 ? null : `it answered ${answer.status}`;
-  if ("why" in answer || wrong !== null)
+    "reason" in answer
+      ? answer.reason
+      : answer.status === 200
+        ? null
+        : `it answered ${answer.status}`;
+  if ("reason" in answer || wrong !== null)
     throw new MigrationError("N2I-E210", unanswered("Ironic", wrong ?? ""));
   const { headers, text } = answer;
   const range = rangeOf(headers[MINIMUM], headers[MAXIMUM], parsedJson(text));
@@ -43,9 +47,9 @@ async function askRange(http: Http, url: string): Promise<Range> {
   throw new MigrationError("N2I-E202", "the service at Ironic's URL is not a bare metal service");
 }
 
-/** @param why `it answered 500`, or a connection error */
-export function unanswered(service: string, why: string): string {
-  return why.startsWith("it ")
-    ? `${service} ${why.slice("it ".length)}`
-    : `${service} does not answer: ${why}`;
+/** @param reason `it answered 500`, or a connection error */
+export function unanswered(service: string, reason: string): string {
+  return reason.startsWith("it ")
+    ? `${service} ${reason.slice("it ".length)}`
+    : `${service} does not answer: ${reason}`;
 }

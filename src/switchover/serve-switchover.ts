@@ -33,7 +33,7 @@ export interface ServeSwitchOptions extends Omit<ProxyOptions, "novaCompat" | "r
 }
 
 interface ServeSwitchReport {
-  readonly say: (text: string) => void;
+  readonly report: (text: string) => void;
   readonly served: (request: Served) => void;
   /** Resolves when the service ends; absent: it ends on a signal. */
   readonly until?: (url: string) => Promise<void>;
@@ -56,22 +56,25 @@ const STOPPING =
  * @throws MigrationError N2I-E100, N2I-E106, N2I-E109, N2I-E110, N2I-E112, N2I-E113, N2I-E116 to
  * N2I-E118, N2I-E302
  */
-export function serveSwitchover(asked: ServeSwitchOptions, told: ServeSwitchReport): Promise<void> {
+export function serveSwitchover(
+  options: ServeSwitchOptions,
+  output: ServeSwitchReport,
+): Promise<void> {
   return closing(async (keep) => {
-    checkLoopback(asked);
-    const state = await openRun(asked.state, { create: true });
+    checkLoopback(options);
+    const state = await openRun(options.state, { create: true });
     const release = await lockRun(state, "serve switchover");
-    const policy = openPolicy(asked.policyFile, [SWITCH_RULE], "Ironic's");
+    const policy = openPolicy(options.policyFile, [SWITCH_RULE], "Ironic's");
     const interrupt = processContext().onInterrupt({
       stopping: STOPPING,
-      reload: () => told.say(policy.reload()),
+      reload: () => output.report(policy.reload()),
     });
     try {
-      const opened = await openManageClients(asked, keep, told.say, true);
+      const opened = await openManageClients(options, keep, output.report, true);
       checkMinor(opened.service, "switchover");
-      const nova = await openSwitchNova(asked, opened, keep, { readOnly: false });
-      const place = { ...opened, nova };
-      await listening({ ...asked, state: state.path }, told, { place, policy, interrupt });
+      const nova = await openSwitchNova(options, opened, keep, { readOnly: false });
+      const clients = { ...opened, nova };
+      await listening({ ...options, state: state.path }, output, { clients, policy, interrupt });
     } finally {
       interrupt.end();
       await release();
@@ -80,41 +83,41 @@ export function serveSwitchover(asked: ServeSwitchOptions, told: ServeSwitchRepo
 }
 
 interface Opened {
-  readonly place: SwitchClients;
+  readonly clients: SwitchClients;
   readonly policy: ReturnType<typeof openPolicy>;
   readonly interrupt: ReturnType<ReturnType<typeof processContext>["onInterrupt"]>;
 }
 
 async function listening(
-  asked: ServeSwitchOptions,
-  told: ServeSwitchReport,
-  { place, policy, interrupt }: Opened,
+  config: ServeSwitchOptions,
+  output: ServeSwitchReport,
+  { clients, policy, interrupt }: Opened,
 ): Promise<void> {
-  const { state } = asked;
-  const { url } = place.service.session;
-  const http = openHttp(place.cloud.tls, place.limit);
+  const { state } = config;
+  const { url } = clients.service.session;
+  const http = openHttp(clients.cloud.tls, clients.limit);
   const keystone =
-    asked.auth === "none" ? "" : serviceUrl(asked.keystoneUrl ?? "", "--keystone-url", KEYSTONE);
+    config.auth === "none" ? "" : serviceUrl(config.keystoneUrl ?? "", "--keystone-url", KEYSTONE);
   const tokens = openTokens({
-    ...{ http, url: keystone, catalog: null, believed: asked.tokenCache, now: Date.now },
+    ...{ http, url: keystone, catalog: null, believed: config.tokenCache, now: Date.now },
   });
   let isEnding = false;
   const stopping = (): boolean => isEnding || interrupt.stopping();
   try {
-    const doc = await loadIdentical(asked.identical);
-    const known = { http, keystone, place, doc, state, stopping, ranges: ranges(http) };
-    const switchings = await openSwitchings(workOf(asked, told, known));
+    const doc = await loadIdentical(config.identical);
+    const common = { http, keystone, clients, doc, state, stopping, ranges: ranges(http) };
+    const switchings = await openSwitchings(workOf(config, output, common));
     const parts: SwitchParts = {
-      ...{ ...known, switchings, say: told.say },
-      common: asked,
-      tokens: asked.auth === "none" ? null : tokens,
+      ...{ ...common, switchings, report: output.report },
+      common: config,
+      tokens: config.auth === "none" ? null : tokens,
       allows: (who) => allows(policy.current(), SWITCH_RULE, who),
     };
     try {
       const route = { path: SWITCHED, answer: switchAnswer(parts) };
-      const listener = await bound(asked, route, told.served, ironicFault);
-      told.say(`listening on ${listener.url}, Ironic ${url}, ${policy.policyText()}`);
-      if (told.until !== undefined) await told.until(listener.url);
+      const listener = await bound(config, route, output.served, ironicFault);
+      output.report(`listening on ${listener.url}, Ironic ${url}, ${policy.policyText()}`);
+      if (output.until !== undefined) await output.until(listener.url);
       else if (!stopping())
         await new Promise((resolve) => interrupt.signal.addEventListener("abort", resolve));
       isEnding = true;
@@ -129,16 +132,16 @@ async function listening(
 }
 
 function workOf(
-  asked: ServeSwitchOptions,
-  { say, pause = PAUSE_MS, tries = TRIES }: ServeSwitchReport,
-  { place, doc, state, stopping }: Pick<SwitchParts, "place" | "doc" | "state" | "stopping">,
+  options: ServeSwitchOptions,
+  { report, pause = PAUSE_MS, tries = TRIES }: ServeSwitchReport,
+  { clients, doc, state, stopping }: Pick<SwitchParts, "clients" | "doc" | "state" | "stopping">,
 ): SwitchingsAt {
   return {
-    ...{ state, place, words: asked, say, stopping, pause, tries },
+    ...{ state, clients, options: options, report, stopping, pause, tries },
     /** Uses the service's login, because the caller's token may have expired. */
     async again({ plan: { source, instance_uuid, leave_nova, picked }, id, target }) {
-      const again = { source, destination: target, leaveNova: leave_nova, nova: place.nova };
-      const { plan } = await decide(place.service, doc, again);
+      const again = { source, destination: target, leaveNova: leave_nova, nova: clients.nova };
+      const { plan } = await decide(clients.service, doc, again);
       return { ...sameInstance(plan, instance_uuid), id, picked };
     },
   };

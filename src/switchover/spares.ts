@@ -25,14 +25,14 @@ export interface SparesOptions extends RestOptions {
  * spares are needed and no machine boots from a volume
  */
 export function listSpares(
-  words: SparesOptions,
-  { say, note }: Pick<Sink, "say" | "note">,
+  options: SparesOptions,
+  { report, note }: Pick<Sink, "report" | "note">,
   show: (classes: readonly SpareClass[]) => Promise<void>,
 ): Promise<boolean> {
   return closing(async (keep) => {
-    const { need } = words;
-    const doc = await loadIdentical(words.identical);
-    const { service } = await openManageClients(words, keep, say);
+    const { need } = options;
+    const doc = await loadIdentical(options.identical);
+    const { service } = await openManageClients(options, keep, report);
     const hanging = await readHanging(service);
     const gathered = gatherSpares(doc);
     for await (const page of nodesInDetail(service, hanging, "active"))
@@ -64,15 +64,11 @@ export function listSpares(
   });
 }
 
-function isShort(
-  classes: readonly SpareClass[],
-  need: number,
-  note: (text: string) => void,
-): boolean {
-  const short = classes.filter(({ candidates }) => candidates.length < need);
+function isShort(all: readonly SpareClass[], need: number, note: (text: string) => void): boolean {
+  const short = all.filter(({ candidates }) => candidates.length < need);
   for (const { example, machines, candidates, nearest } of short)
     note(
-      `${nodeName(example)}${machines > 1 ? ` and ${machines - 1} like it` : ""}: ${candidates.length} of ${counted(need, "spare")}${nearest === null ? "" : `; the closest is ${nodeName(nearest.spare)}: ${nearest.why}`}`,
+      `${nodeName(example)}${machines > 1 ? ` and ${machines - 1} like it` : ""}: ${candidates.length} of ${counted(need, "spare")}${nearest === null ? "" : `; the closest is ${nodeName(nearest.spare)}: ${nearest.reason}`}`,
     );
   return short.length > 0;
 }

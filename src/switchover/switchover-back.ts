@@ -29,29 +29,29 @@ interface BackOptions extends RestOptions, RollbackOptions {
 }
 
 /** A run has one switchover, so `--node` is optional. @throws MigrationError N2I-E305, N2I-E391 */
-export function switchoverBack(words: BackOptions): Rollback {
-  const scope = { ...words, all: words.node === undefined };
+export function switchoverBack(options: BackOptions): Rollback {
+  const scope = { ...options, all: options.node === undefined };
   return rollbackOf({ kind: "switchover" }, scope, (sink, preview) => ({
     nothing: "this run has no switchover",
     async find(run, entries) {
       const switched = switchedIn(entries);
       if (switched === null && !preview) await closeTakenBack(run, new Date().toISOString());
       if (switched === null) return null;
-      checkBack(words, switched);
+      checkBack(options, switched);
       return { run, entries, switched };
     },
     async open({ run, entries, switched }, keep) {
       const { plan } = switched;
-      const place = await openManageClients(words, keep, sink.say);
-      checkSwitchClients(entries, place.service.identity.address);
+      const clients = await openManageClients(options, keep, sink.report);
+      checkSwitchClients(entries, clients.service.identity.address);
       // Placement changes only after rollback is no longer possible.
       const how = { readOnly: preview, placement: false };
-      const nova = await reopenSwitchNova(plan, words, place, keep, how);
-      return { run, entries, switched, nova, service: place.service };
+      const nova = await reopenSwitchNova(plan, options, clients, keep, how);
+      return { run, entries, switched, nova, service: clients.service };
     },
     question: ({ switched, service }) =>
       `Return volumes and instance to ${nameIn(switched.plan)} at ${service.identity.address}, and power it on if it was on?`,
-    back: ({ run, switched: { plan }, nova, service }, leave) =>
+    back: ({ run, switched: { plan }, nova, service }, reportSkipped) =>
       withSession(
         run,
         async (session) => {
@@ -59,28 +59,29 @@ export function switchoverBack(words: BackOptions): Rollback {
           await closeTakenBack(run, session.now());
           const more = { now: session.clock.now, nova };
           const at = switchAt(service, plan, session.journal.entries, more);
-          const left: SkippedRow[] = [];
-          const prove = () => fencedBy(words, at, plan.destination, session, sink);
-          const isComplete = await runBack(at, session, (some) => left.push(...some), prove);
-          leave(left);
+          const skipped: SkippedRow[] = [];
+          const prove = () => fencedBy(options, at, plan.destination, session, sink);
+          const isComplete = await runBack(at, session, (some) => skipped.push(...some), prove);
+          reportSkipped(skipped);
           sink.result(
-            isComplete && left.length === 0
+            isComplete && skipped.length === 0
               ? `Rollback: ${nameIn(plan)} is in its former state.`
-              : `Rollback: ${left.length} left.`,
+              : `Rollback: ${skipped.length} left.`,
           );
           return isComplete ? ENDED : null;
         },
         { afterWindow: true },
       ),
-    async *previews({ entries, switched: { plan, begun }, nova, service }) {
+    async *previews({ entries, switched: { plan, started }, nova, service }) {
       const at = switchAt(service, plan, () => entries, { nova });
       for (const { name, lookBack } of switchSteps(at).toReversed()) {
-        const [image] = begun.get(name)?.observed ?? [];
+        const [image] = started.get(name)?.observed ?? [];
         if (image === undefined || lookBack === null) continue;
-        const { is, why } = await lookBack(image);
+        const { is, reasons } = await lookBack(image);
         const about = { resource: SWITCH_STATES[name], uuid: plan.source, bm_node_id: null };
-        if (is === "before" || is === "partway") yield { action: "restore", ...about, why: null };
-        if (why.length > 0) yield { action: "leave", ...about, why: why.join("; ") };
+        if (is === "before" || is === "partway")
+          yield { action: "restore", ...about, reason: null };
+        if (reasons.length > 0) yield { action: "leave", ...about, reason: reasons.join("; ") };
       }
     },
   }));
@@ -93,8 +94,8 @@ function nameIn({ source, source_name }: Switchover): string {
 /** @throws MigrationError N2I-E305, N2I-E391 */
 function checkBack({ node = [] }: BackOptions, switched: Switched): void {
   const { plan } = switched;
-  const known = [plan.source, plan.source_name];
-  const other = node.find((one) => !known.includes(one));
+  const names = [plan.source, plan.source_name];
+  const other = node.find((one) => !names.includes(one));
   if (other !== undefined)
     throw new MigrationError("N2I-E306", `this run has no switchover of ${other}`);
   if (isPastReturn(switched))
@@ -106,7 +107,7 @@ function checkBack({ node = [] }: BackOptions, switched: Switched): void {
 
 /** @throws MigrationError N2I-E326 if the run has no switchover */
 export function verifySwitched(
-  words: RestOptions & {
+  options: RestOptions & {
     readonly run: string;
     readonly allRows?: boolean;
     readonly novaDb?: string;
@@ -114,27 +115,27 @@ export function verifySwitched(
   sink: Sink,
 ): Promise<{ readonly validated: number; readonly wrong: number }> {
   return closing(async (keep) => {
-    const { entries, switched } = await openSwitched(words.run);
-    if (switched === null) throw new MigrationError("N2I-E326", `${words.run} has no switchover`);
-    const { plan, begun } = switched;
-    const place = await openManageClients(words, keep, sink.say);
-    const { service } = place;
+    const { entries, switched } = await openSwitched(options.run);
+    if (switched === null) throw new MigrationError("N2I-E326", `${options.run} has no switchover`);
+    const { plan, started } = switched;
+    const clients = await openManageClients(options, keep, sink.report);
+    const { service } = clients;
     checkSwitchClients(entries, service.identity.address);
     const how = { readOnly: true, placement: true };
-    const nova = await reopenSwitchNova(plan, words, place, keep, how);
+    const nova = await reopenSwitchNova(plan, options, clients, keep, how);
     const facts = await faultsOf(switchAt(service, plan, () => entries, { nova }));
-    const isOver = begun.get("switchover-release")?.open === false;
+    const isOver = started.get("switchover-release")?.open === false;
     const end = isOver ? null : "the switchover is not finished";
-    const rows = [...facts, { what: "switchover", why: end }].map(
-      ({ what, why }): RowVerdict => ({
-        ...{ resource: what, uuid: plan.source, bm_node_id: null, differs: [], reason: why },
-        state: why === null ? "validated" : "mismatched",
+    const rows = [...facts, { what: "switchover", fault: end }].map(
+      ({ what, fault }): RowVerdict => ({
+        ...{ resource: what, uuid: plan.source, bm_node_id: null, differs: [], reason: fault },
+        state: fault === null ? "validated" : "mismatched",
       }),
     );
     const validated = rows.filter(({ reason }) => reason === null).length;
     const verdicts = async function* (): AsyncGenerator<RowVerdict> {
       for (const one of rows)
-        if (one.state !== "validated" || words.allRows === true) yield await Promise.resolve(one);
+        if (one.state !== "validated" || options.allRows === true) yield await Promise.resolve(one);
     };
     const summary = () => `${counted(validated, "row")} validated`;
     await sink.list("verdicts", verdicts(), { title: "verify", machines: 1, summary });

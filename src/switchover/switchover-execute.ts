@@ -17,16 +17,16 @@ import {
 import { spareTimeout, unmarked } from "./steps/switch-guard.ts";
 import { remainingMarks } from "./steps/switch-owner.ts";
 import {
+  blocked,
   type SwitchAt,
   type SwitchPosition,
   type SwitchStep,
-  stays,
   switchBackPart,
   switchPart,
   taken,
 } from "./steps/switch-part.ts";
 import { switchSteps } from "./steps/switch-steps.ts";
-import { named, recordsIn, switchedIn } from "./switchover-run.ts";
+import { labelOf, recordsIn, switchedIn } from "./switchover-run.ts";
 
 /** Maximum milliseconds for a step without the shutdown. */
 const LONGEST = 3_600_000;
@@ -76,17 +76,17 @@ export async function runForward(
   prove: () => Promise<Fenced | null>,
 ): Promise<Halted> {
   let fenced = at.fenced();
-  const own = { ...at, fenced: () => fenced };
-  for (const step of switchSteps(own)) {
+  const current = { ...at, fenced: () => fenced };
+  for (const step of switchSteps(current)) {
     if (isProcessed(step, session)) continue;
-    const position = await unlessBroken(own, async () => {
-      const ended = await legOf(own, withSpare(own, step), session);
+    const position = await unlessBroken(current, async () => {
+      const ended = await legOf(current, withSpare(current, step), session);
       if (ended?.unproven !== true || step.name !== PROOF) return ended;
       fenced = await prove();
-      return fenced === null ? ended : legOf(own, again(own, step), session);
+      return fenced === null ? ended : legOf(current, again(current, step), session);
     });
     if (position?.is !== "after") return { step, position };
-    if (own.recordsOf(step.name).length > 0) reached(SWITCH_STATES[step.name]);
+    if (current.recordsOf(step.name).length > 0) reached(SWITCH_STATES[step.name]);
   }
   return null;
 }
@@ -94,11 +94,11 @@ export async function runForward(
 const PROOF = "switchover-power";
 
 function isProcessed({ name, lookBack }: SwitchStep, { journal }: WindowSession): boolean {
-  const begun = switchedIn(journal.entries())?.begun;
-  const deploy = begun?.get("switchover-deploy");
+  const startedSteps = switchedIn(journal.entries())?.started;
+  const deploy = startedSteps?.get("switchover-deploy");
   if (name === PROOF && deploy?.open !== false) return false;
-  const own = begun?.get(name);
-  if (own !== undefined) return !own.open;
+  const started = startedSteps?.get(name);
+  if (started !== undefined) return !started.open;
   // A step without changes is not in the journal, and the deploy changes its result.
   return deploy !== undefined && lookBack !== null;
 }
@@ -121,11 +121,11 @@ async function legOf(
   if (session.stopping()) return null;
   let last: SwitchPosition | null = null;
   const pace = { ...PACE, deadline: LONGEST + at.times.soft + at.times.proof };
-  const [walk, part, command] =
+  const [runWindow, part, command] =
     image === null
       ? ([windowForward, switchPart(at, step), "node switchover"] as const)
       : ([windowBack, switchBackPart(at, step, image), "rollback"] as const);
-  const { broke, stopped } = await walk(
+  const { broke, stopped } = await runWindow(
     { part, command, pace, changes: () => once([{ id: at.plan.source }]) },
     session,
     ({ position }) => {
@@ -146,19 +146,19 @@ async function legOf(
 export async function runBack(
   at: SwitchAt,
   session: WindowSession,
-  leave: (left: readonly SkippedRow[]) => void,
+  reportSkipped: (skipped: readonly SkippedRow[]) => void,
   prove: () => Promise<Fenced | null>,
 ): Promise<boolean> {
   const id = `node:${at.plan.source}`;
   let [isComplete, areTheirs] = [true, false];
-  const told = new Set<string>();
-  const say = (why: readonly string[]): void => {
-    leave(why.filter((one) => !told.has(one)).map((one) => ({ id, why: one })));
-    for (const one of why) told.add(one);
+  const reported = new Set<string>();
+  const reportReasons = (reasons: readonly string[]): void => {
+    reportSkipped(reasons.filter((one) => !reported.has(one)).map((one) => ({ id, reason: one })));
+    for (const one of reasons) reported.add(one);
   };
   for (const step of switchSteps(at).toReversed()) {
-    const begun = switchedIn(session.journal.entries())?.begun.get(step.name);
-    const [image] = begun?.observed ?? [];
+    const started = switchedIn(session.journal.entries())?.started.get(step.name);
+    const [image] = started?.observed ?? [];
     if (image === undefined || step.lookBack === null) continue;
     if (step.name === "switchover-hold" && !isComplete) continue;
     const isMarkStep = step.name === "switchover-hold" && areTheirs;
@@ -168,11 +168,11 @@ export async function runBack(
       if (at.fence.spare !== null) ended = await legOf(at, again(at, step), session, image);
     }
     if (ended === null) return false;
-    say(ended.why);
+    reportReasons(ended.reasons);
     if (ended.isTheirs === true) areTheirs = true;
-    else if (ended.is !== "after" && (!isMarkStep || ended.why.length > 0)) isComplete = false;
+    else if (ended.is !== "after" && (!isMarkStep || ended.reasons.length > 0)) isComplete = false;
   }
-  if (!isComplete) say((await orNull(remainingMarks(at))) ?? []);
+  if (!isComplete) reportReasons((await orNull(remainingMarks(at))) ?? []);
   return true;
 }
 
@@ -182,8 +182,8 @@ function withoutEnd({ lookBack, ...step }: SwitchStep): SwitchStep {
   return {
     ...step,
     async lookBack(image) {
-      const seen = await lookBack(image);
-      return seen.todo.length === 0 ? stays() : seen;
+      const position = await lookBack(image);
+      return position.todo.length === 0 ? blocked() : position;
     },
   };
 }
@@ -194,23 +194,23 @@ function withSpare(at: SwitchAt, step: SwitchStep): SwitchStep {
   const isInspected = step.name === "switchover-destination" || step.name === "switchover-power";
   // Later the source is off, and each step checks the spare.
   if (!isInspected || at.recordsOf("switchover-power").length > 0) return step;
-  const patience = spareTimeout(at);
+  const checkBusy = spareTimeout(at);
   return {
     ...step,
-    async look(image, kept) {
-      if (image !== null) return step.look(image, kept);
+    async look(image, records) {
+      if (image !== null) return step.look(image, records);
       const spare = await calls.read(plan.destination);
       const { uuid, instance_uuid, provision_state } = spare;
-      const why = unmarked(at, spare);
-      if (why !== null) return taken(why);
+      const reason = unmarked(at, spare);
+      if (reason !== null) return taken(reason);
       if (typeof instance_uuid === "string")
         return taken(`node ${String(uuid)} has instance ${instance_uuid}`);
-      const busy = patience(spare);
+      const busy = checkBusy(spare);
       if (busy !== null) return busy;
       // In earlier steps it may be in enroll.
       if (step.name === "switchover-power" && provision_state !== "manageable")
         return taken(`node ${plan.destination} is ${String(provision_state)}, expected manageable`);
-      return step.look(image, kept);
+      return step.look(image, records);
     },
   };
 }
@@ -224,10 +224,10 @@ async function unlessBroken(
     return await work();
   } catch (cause) {
     const denied = causeWith(cause, "N2I-E211");
-    if (denied !== null) return { ...stays(denied.message), code: denied.code };
+    if (denied !== null) return { ...blocked(denied.message), code: denied.code };
     if (causeWith(cause, "N2I-E306") === null || !(await calls.isNodeAbsent(destination)))
       throw cause;
-    const why = `node ${named(destination, destination_name)} was deleted`;
-    return { ...taken(why), code: "N2I-E384" };
+    const reason = `node ${labelOf(destination, destination_name)} was deleted`;
+    return { ...taken(reason), code: "N2I-E384" };
   }
 }

@@ -1,6 +1,6 @@
 import { MigrationError } from "../lib/error.ts";
 import { rowsPart } from "../migrate/apply/nova.ts";
-import { kept, type ManageClients } from "../migrate/open/services.ts";
+import { type ManageClients, registerClose } from "../migrate/open/services.ts";
 import type { Verb } from "../model/database.ts";
 import type { RowState } from "../model/nova/nova-plan.ts";
 import { type Keep, openRole } from "../run/databases.ts";
@@ -25,7 +25,7 @@ export interface NovaOptions {
 export interface OpenNova extends SwitchNova {
   /** @returns null if the instance is not a Nova server. @throws MigrationError N2I-E392 */
   readonly serverOf: (
-    asked: Pick<Switchover, "source" | "destination" | "instance_uuid">,
+    switchover: Pick<Switchover, "source" | "destination" | "instance_uuid">,
     isIronics: boolean,
   ) => Promise<SwitchedServer | null>;
 }
@@ -46,13 +46,13 @@ export async function openSwitchNova(
   if (novaDb === undefined) return null;
   const database = keep(await openRole("nova-db", novaDb, { readOnly }));
   const verbs: readonly Verb[] = readOnly ? ["SELECT"] : ["SELECT", "UPDATE"];
-  const wanted = new Map(READ.map((table) => [table, new Set<Verb>(["SELECT"])]));
-  await needRights(database, wanted.set("instances", new Set(verbs)));
+  const privileges = new Map(READ.map((table) => [table, new Set<Verb>(["SELECT"])]));
+  await needRights(database, privileges.set("instances", new Set(verbs)));
   const identity = await identifyNova(database, MOVED_TABLES);
   const open = () =>
     waitingFor("logging in to Placement", () => openServerAllocations(cloud, limit));
   const allocations = placement ? await open() : null;
-  if (allocations !== null) kept(keep, allocations.close);
+  if (allocations !== null) registerClose(keep, allocations.close);
   return {
     ...novaRows(createNovaTarget(database, identity, failpoint)),
     placement: allocations,
@@ -79,15 +79,15 @@ export async function openSwitchNova(
 export async function reopenSwitchNova(
   { server }: Switchover,
   { novaDb }: NovaOptions,
-  place: Pick<ManageClients, "cloud" | "limit">,
+  clients: Pick<ManageClients, "cloud" | "limit">,
   keep: Keep,
   { readOnly, placement }: { readonly readOnly: boolean; readonly placement: boolean },
 ): Promise<OpenNova | null> {
   if (server === null) return null;
   if (novaDb === undefined)
     throw new MigrationError("N2I-E100", "this run changes Nova's rows and requires --nova-db");
-  const asked = { novaDb, placement: placement && server.placement };
-  return openSwitchNova(asked, place, keep, { readOnly });
+  const options = { novaDb, placement: placement && server.placement };
+  return openSwitchNova(options, clients, keep, { readOnly });
 }
 
 type Target = Parameters<typeof rowsPart>[0];

@@ -14,7 +14,7 @@ import { type Fenced, SWITCHOVER, type Switchover } from "./rules/switching.ts";
 import type { SwitchAt, SwitchPosition, SwitchStep } from "./steps/switch-part.ts";
 import { millisecondsOf, runBack, runForward, switchAt, USUAL } from "./switchover-execute.ts";
 import type { OpenNova } from "./switchover-nova.ts";
-import { isPastReturn, named, switchedIn } from "./switchover-run.ts";
+import { isPastReturn, labelOf, switchedIn } from "./switchover-run.ts";
 import { faultsOf } from "./switchover-verify.ts";
 
 /** Options of a switchover. Times in seconds. */
@@ -27,7 +27,7 @@ export interface PerformOptions extends RestOptions {
   readonly sourceConfirmedOff: boolean;
 }
 
-export type Reporting = Pick<Sink, "say" | "note" | "result">;
+export type Reporting = Pick<Sink, "report" | "note" | "result">;
 
 /** Ironic, and Nova if its rows change. */
 export interface SwitchClients extends ManageClients {
@@ -36,37 +36,37 @@ export interface SwitchClients extends ManageClients {
 
 interface Acting {
   readonly run: RunFolder;
-  readonly place: Pick<SwitchClients, "service" | "nova">;
+  readonly clients: Pick<SwitchClients, "service" | "nova">;
   readonly session: WindowSession & Pick<RunSession, "signal" | "begin">;
   readonly sink: Reporting;
 }
 
 /** @returns false if a signal stopped it @throws MigrationError N2I-E301, N2I-E380 to N2I-E390 */
 export async function perform(
-  words: PerformOptions,
+  options: PerformOptions,
   plan: Switchover,
   acting: Acting,
 ): Promise<boolean> {
-  const { run, place, session, sink } = acting;
-  await session.begin(SWITCHOVER, { address: place.service.identity.address });
-  await saveOptions(run, "node", words);
+  const { run, clients: schema, session, sink } = acting;
+  await session.begin(SWITCHOVER, { address: schema.service.identity.address });
+  await saveOptions(run, "node", options);
   const isOver =
-    switchedIn(session.journal.entries())?.begun.get("switchover-release")?.open === false;
-  const at = switchAt(place.service, plan, session.journal.entries, {
+    switchedIn(session.journal.entries())?.started.get("switchover-release")?.open === false;
+  const at = switchAt(schema.service, plan, session.journal.entries, {
     times: millisecondsOf({
-      soft: words.softTimeout ?? USUAL.soft,
-      interval: words.proofInterval ?? USUAL.interval,
-      proof: words.proofTimeout ?? USUAL.proof,
+      soft: options.softTimeout ?? USUAL.soft,
+      interval: options.proofInterval ?? USUAL.interval,
+      proof: options.proofTimeout ?? USUAL.proof,
     }),
     now: session.clock.now,
-    nova: place.nova,
+    nova: schema.nova,
     fenced: () =>
-      words.sourceConfirmedOff ? { proof: "--source-confirmed-off", by: session.by } : null,
+      options.sourceConfirmedOff ? { proof: "--source-confirmed-off", by: session.by } : null,
   });
   const name = plan.source_name ?? plan.source;
-  const prove = () => fencedBy(words, at, plan.source, session, sink);
-  const say = (state: string) => sink.say(`${name}: ${state}`);
-  const halted = await afterMarks(at, session, () => runForward(at, session, say, prove));
+  const prove = () => fencedBy(options, at, plan.source, session, sink);
+  const reportState = (state: string) => sink.report(`${name}: ${state}`);
+  const halted = await afterMarks(at, session, () => runForward(at, session, reportState, prove));
   if (halted === null) return afterMarks(at, session, () => ended(at, sink, isOver));
   if (halted.position !== null) await failed(at, halted.step, halted.position, acting);
   return false;
@@ -103,7 +103,7 @@ export async function fencedBy(
   { calls }: Pick<SwitchAt, "calls">,
   node: string,
   { signal, by }: Pick<RunSession, "signal" | "by">,
-  sink: Pick<Reporting, "say" | "note">,
+  sink: Pick<Reporting, "report" | "note">,
 ): Promise<Fenced | null> {
   if (fenceCommand === undefined) return null;
   const { name } = await calls.read(node);
@@ -126,36 +126,36 @@ export async function fencedBy(
 async function failed(
   at: SwitchAt,
   step: SwitchStep,
-  { why, unproven, taken, code }: SwitchPosition,
+  { reasons, unproven, taken, code }: SwitchPosition,
   { run, session }: Acting,
 ): Promise<void> {
-  const text = why.join("; ");
+  const text = reasons.join("; ");
   if (unproven === true)
-    throw new MigrationError("N2I-E388", `WAIT_FENCE: ${text}; ${volumePositionOf(at)}`);
+    throw new MigrationError("N2I-E388", `WAIT_FENCE: ${text}; ${volumesPosition(at)}`);
   const switched = switchedIn(session.journal.entries());
   if (switched !== null && isPastReturn(switched))
     throw new MigrationError("N2I-E390", `${step.name}: ${text}${offRecord(at)}`);
   const wasReported = at.recordsOf("switchover-power").length > 0;
-  const left: SkippedRow[] = [];
+  const skipped: SkippedRow[] = [];
   // The fence command is for the source and proves nothing about the spare.
   const unfenced = (): Promise<null> => Promise.resolve(null);
   const isBack = await afterMarks(at, session, () =>
-    runBack(at, session, (some) => left.push(...some), unfenced),
+    runBack(at, session, (some) => skipped.push(...some), unfenced),
   );
-  if (left.length > 0)
+  if (skipped.length > 0)
     throw new MigrationError(
       "N2I-E301",
-      `node switchover stopped: ${text}; not rolled back: ${left.map((one) => one.why).join("; ")}`,
+      `node switchover stopped: ${text}; not rolled back: ${skipped.map((one) => one.reason).join("; ")}`,
       {
         fix: `Resolve the items listed, then: ${nextCommand("rollback", { run: run.path }, { all: true })}`,
       },
     );
   if (!isBack) return;
   const isLate = taken === undefined || (wasReported && code !== undefined);
-  const own = code ?? "N2I-E381";
+  const refusalCode = code ?? "N2I-E381";
   const isLost = at.plan.picked && taken === "destination";
   throw new MigrationError(
-    isLate && code !== "N2I-E211" ? "N2I-E389" : own,
+    isLate && code !== "N2I-E211" ? "N2I-E389" : refusalCode,
     text,
     isLost ? { fix: AGAIN } : {},
   );
@@ -164,10 +164,7 @@ async function failed(
 const AGAIN = "The switchover was rolled back. Run the command again to choose a different spare.";
 
 /** The position of the volumes, from the journal. */
-export function volumePositionOf({
-  plan,
-  recordsOf,
-}: Pick<SwitchAt, "plan" | "recordsOf">): string {
+export function volumesPosition({ plan, recordsOf }: Pick<SwitchAt, "plan" | "recordsOf">): string {
   return recordsOf("switchover-volumes").length > 0
     ? `its volumes may already belong to node ${plan.destination}. Do not power the source on`
     : "nothing was moved";
@@ -178,12 +175,12 @@ async function ended(at: SwitchAt, sink: Reporting, isOver: boolean): Promise<bo
   const { plan } = at;
   // Later changes are reported by verify.
   const facts = isOver ? [] : await faultsOf(at);
-  const faults = facts.flatMap(({ what, why }) => (why === null ? [] : [`${what}: ${why}`]));
+  const faults = facts.flatMap(({ what, fault }) => (fault === null ? [] : [`${what}: ${fault}`]));
   if (faults.length > 0) throw new MigrationError("N2I-E390", faults.join("; "));
   // The destination now has the source's name.
   const [from, to] = [
-    named(plan.source, plan.failed_name ?? plan.source_name),
-    named(plan.destination, plan.failed_name === null ? plan.destination_name : plan.source_name),
+    labelOf(plan.source, plan.failed_name ?? plan.source_name),
+    labelOf(plan.destination, plan.failed_name === null ? plan.destination_name : plan.source_name),
   ];
   sink.result(`Switchover: instance ${plan.instance_uuid} of ${from} runs on ${to}.`);
   if (plan.leave_nova) for (const line of novaCommands(plan)) sink.result(line);

@@ -39,47 +39,47 @@ export interface SwitchRequest {
 export async function decide(
   service: RestService,
   doc: IdenticalDoc,
-  asked: SwitchRequest,
+  request: SwitchRequest,
   show: (differences: readonly HardwareDifference[]) => Promise<void> = () => Promise.resolve(),
 ) {
-  const { taken = new Set(), everywhere = service } = asked;
+  const { taken = new Set(), everywhere = service } = request;
   const destined =
-    asked.destination === undefined ? null : nodeOf(service, asked.destination, "N2I-E384");
+    request.destination === undefined ? null : nodeOf(service, request.destination, "N2I-E384");
   // Errors of the source are reported first.
   destined?.catch(() => undefined);
-  const source = await nodeOf(service, asked.source, "N2I-E306");
-  const named = await destined;
-  if (named?.uuid === source.uuid)
+  const source = await nodeOf(service, request.source, "N2I-E306");
+  const spare = await destined;
+  if (spare?.uuid === source.uuid)
     throw new MigrationError("N2I-E384", `${nodeName(source)} is the source itself`);
-  const own = [...takenFaults(source, taken), ...sourceFaults(source)];
-  const its = named === null ? [] : [...takenFaults(named, taken), ...spareFaults(named)];
+  const faults = [...takenFaults(source, taken), ...sourceFaults(source)];
+  const its = spare === null ? [] : [...takenFaults(spare, taken), ...spareFaults(spare)];
   // Temporary locks of both nodes are reported first.
-  refuse(source, own.filter(isLocked));
-  if (named !== null) refuse(named, its.filter(isLocked));
-  refuse(source, own);
-  const instance_uuid = instanceOf(source, asked);
+  refuse(source, faults.filter(isLocked));
+  if (spare !== null) refuse(spare, its.filter(isLocked));
+  refuse(source, faults);
+  const instance_uuid = instanceOf(source, request);
   refuse(source, await sharedFaults(everywhere, source));
-  const destination = named ?? (await chosen(service, source, doc, taken));
-  if (named !== null) {
-    refuse(named, its);
-    await show(differences(source, named, doc));
-    const whys = unlike(source, named, doc);
+  const destination = spare ?? (await chosen(service, source, doc, taken));
+  if (spare !== null) {
+    refuse(spare, its);
+    await show(differences(source, spare, doc));
+    const whys = unlike(source, spare, doc);
     if (whys.length > 0)
       throw new MigrationError(
         "N2I-E386",
-        `${nodeName(named)} is not identical to ${nodeName(source)}: ${whys.join("; ")}`,
+        `${nodeName(spare)} is not identical to ${nodeName(source)}: ${whys.join("; ")}`,
       );
   }
   const between = { source: source.uuid, destination: destination.uuid, instance_uuid };
-  const isIronics = source.told.allocation_uuid === instance_uuid;
-  const server = (await asked.nova?.serverOf(between, isIronics)) ?? null;
+  const isIronics = source.body.allocation_uuid === instance_uuid;
+  const server = (await request.nova?.serverOf(between, isIronics)) ?? null;
   const plan: Switchover = {
     ...{ id: randomUUID(), ...between, server },
     ...{ source_name: source.name, destination_name: destination.name },
     connectors: movingConnectors(source).map(({ uuid }) => uuid),
     targets: source.targets.map(({ uuid }) => uuid),
     failed_name: source.name === null ? null : failedName(source.name),
-    ...{ picked: named === null, leave_nova: asked.leaveNova },
+    ...{ picked: spare === null, leave_nova: request.leaveNova },
   };
   return { plan, source, destination };
 }
@@ -106,17 +106,17 @@ async function nodeOf(
 }
 
 function takenFaults({ uuid }: NodeDetail, taken: ReadonlySet<string>): readonly SwitchFault[] {
-  return taken.has(uuid) ? [{ code: "N2I-E381", why: "another switchover has it" }] : [];
+  return taken.has(uuid) ? [{ code: "N2I-E381", reason: "another switchover has it" }] : [];
 }
 
 async function sharedFaults(
   service: RestService,
   source: NodeDetail,
 ): Promise<readonly SwitchFault[]> {
-  const others = await volumesElsewhere(service, source);
-  return others.map(({ volume_id, node }) => ({
+  const sharedVolumes = await volumesElsewhere(service, source);
+  return sharedVolumes.map(({ volume_id, node }) => ({
     code: "N2I-E382",
-    why: `its volume ${volume_id} also belongs to node ${node}`,
+    reason: `its volume ${volume_id} also belongs to node ${node}`,
   }));
 }
 
@@ -134,14 +134,14 @@ const STAMP = 14;
 function refuse(node: NodeDetail, faults: readonly SwitchFault[]): void {
   const [first] = faults;
   if (first === undefined) return;
-  const whys = faults.map(({ why }) => why).join("; ");
+  const whys = faults.map(({ reason }) => reason).join("; ");
   throw new MigrationError(first.code, `${nodeName(node)}: ${whys}`);
 }
 
 /** @throws MigrationError N2I-E383, N2I-E385 */
-function instanceOf(source: NodeDetail, asked: SwitchRequest): string {
-  const { instance_uuid, allocation_uuid } = source.told;
-  const { leaveNova, nova = null } = asked;
+function instanceOf(source: NodeDetail, request: SwitchRequest): string {
+  const { instance_uuid, allocation_uuid } = source.body;
+  const { leaveNova, nova = null } = request;
   const name = nodeName(source);
   if (typeof instance_uuid !== "string" || instance_uuid === "")
     throw new MigrationError("N2I-E383", `${name}: it has no instance`);
@@ -154,7 +154,7 @@ function instanceOf(source: NodeDetail, asked: SwitchRequest): string {
 }
 
 /** A node in enroll has no known power state. The switchover reads it, and skips one that is on. */
-function mayBePicked({ told: { power_state: power, provision_state } }: NodeDetail): boolean {
+function mayBePicked({ body: { power_state: power, provision_state } }: NodeDetail): boolean {
   return power === "power off" || (power !== "power on" && provision_state === "enroll");
 }
 
@@ -178,10 +178,10 @@ async function chosen(
   const gathered = gatherSpares(doc);
   gathered.machine(source);
   for (const { uuid } of likely) {
-    const whole = await nodeInDetail(service, uuid);
-    if (whole !== null) gathered.spare(whole);
-    const [fits] = gathered.classes()[0]?.candidates ?? [];
-    if (fits !== undefined) return fits;
+    const detail = await nodeInDetail(service, uuid);
+    if (detail !== null) gathered.spare(detail);
+    const [candidate] = gathered.classes()[0]?.candidates ?? [];
+    if (candidate !== undefined) return candidate;
   }
   const near = likely.length > 0 ? gathered.classes()[0]?.nearest : nearest;
   const passed =
@@ -190,6 +190,6 @@ async function chosen(
       : `; ${counted(on, "node that is not off was", "nodes that are not off were")} skipped: specify a node to power it off`;
   throw new MigrationError(
     "N2I-E387",
-    `no suitable destination for ${nodeName(source)}${near ? `; the closest is ${nodeName(near.spare)}: ${near.why}` : ""}${passed}`,
+    `no suitable destination for ${nodeName(source)}${near ? `; the closest is ${nodeName(near.spare)}: ${near.reason}` : ""}${passed}`,
   );
 }

@@ -12,7 +12,7 @@ import {
   perform,
   type Reporting,
   type SwitchClients,
-  volumePositionOf,
+  volumesPosition,
 } from "./switchover-perform.ts";
 import { checkSwitchClients, recordsIn, switchedIn } from "./switchover-run.ts";
 import {
@@ -26,11 +26,11 @@ import {
 
 export interface SwitchingsAt {
   readonly state: string;
-  readonly place: SwitchClients;
-  readonly words: Omit<PerformOptions, "run" | "sourceConfirmedOff">;
+  readonly clients: SwitchClients;
+  readonly options: Omit<PerformOptions, "run" | "sourceConfirmedOff">;
   /** Plans an accepted switchover again, because its nodes may have changed. Keeps the target. */
   readonly again: (accepted: Accepted) => Promise<Switchover>;
-  readonly say: (text: string) => void;
+  readonly report: (text: string) => void;
   readonly stopping: () => boolean;
   /** Milliseconds between attempts if a service does not answer, and the number of attempts. */
   readonly pause: number;
@@ -45,9 +45,9 @@ export async function openSwitchings(at: SwitchingsAt) {
   const works = new Set<Promise<void>>();
   const nodesOf = ({ source, target }: Accepted) => [source, target];
   const begin = (accepted: Accepted, plan: Switchover | null): void => {
-    const own: { error: string | null } = { error: null };
-    working.set(accepted.id, own);
-    const work: Promise<void> = workOn(at, accepted, plan, own).finally(() => {
+    const status: { error: string | null } = { error: null };
+    working.set(accepted.id, status);
+    const work: Promise<void> = workOn(at, accepted, plan, status).finally(() => {
       working.delete(accepted.id);
       for (const node of nodesOf(accepted)) taken.delete(node);
       works.delete(work);
@@ -58,7 +58,7 @@ export async function openSwitchings(at: SwitchingsAt) {
     if (await isOpen(one)) {
       // Reserves the nodes before the first request.
       for (const node of nodesOf(one)) taken.add(node);
-      at.say(`${one.source}: resuming switchover ${one.id}`);
+      at.report(`${one.source}: resuming switchover ${one.id}`);
       begin(one, null);
     }
   return {
@@ -79,11 +79,11 @@ export async function openSwitchings(at: SwitchingsAt) {
       begin(accepted, plan);
     },
     /** The switchover that gave the node this name, or null. */
-    named: (name: string, node: string): Accepted | null =>
+    byName: (name: string, node: string): Accepted | null =>
       all.findLast((one) => one.name === name && one.target === node && one.source !== node) ??
       null,
     /** The node's newest switchover as source, otherwise as target, or null. */
-    async shown(node: string): Promise<SwitchoverView | null> {
+    async newest(node: string): Promise<SwitchoverView | null> {
       const found =
         all.findLast(({ source }) => source === node) ??
         all.findLast(({ target }) => target === node);
@@ -101,27 +101,27 @@ async function workOn(
   at: SwitchingsAt,
   accepted: Accepted,
   plan: Switchover | null,
-  own: { error: string | null },
+  status: { error: string | null },
 ): Promise<void> {
-  const { say } = at;
+  const { report } = at;
   try {
     await writeOutcome(accepted, null);
     // From the second attempt on, a switchover that did not start is planned again.
     for (let tries = 1; ; tries += 1) {
       const broke = await once(at, accepted, tries === 1 ? plan : null);
       if (broke === null || at.stopping()) return;
-      own.error = broke.message;
-      say(`${accepted.source}: ${broke.code} ${broke.message}`);
+      status.error = broke.message;
+      report(`${accepted.source}: ${broke.code} ${broke.message}`);
       // Only an unreachable service is worth another attempt.
       if (causeWith(broke, "N2I-E210") === null) return await close(accepted, broke);
       if (tries === at.tries) return await close(accepted, await silent(at, accepted, broke));
-      await patience(at);
+      await waitBeforeRetry(at);
       if (at.stopping()) return;
     }
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    say(`${accepted.source}: switchover ${accepted.id} stopped: ${why}`);
-    const bug = new MigrationError("N2I-E301", `node switchover stopped: ${why}`);
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    report(`${accepted.source}: switchover ${accepted.id} stopped: ${reason}`);
+    const bug = new MigrationError("N2I-E301", `node switchover stopped: ${reason}`);
     await close(accepted, bug).catch(() => undefined);
   }
 }
@@ -133,14 +133,14 @@ async function silent(
 ): Promise<MigrationError> {
   const { entries } = await readJournal(run);
   const plan = switchedIn(entries)?.plan ?? null;
-  const far =
+  const position =
     plan === null
       ? "nothing was moved"
-      : volumePositionOf({ plan, recordsOf: (step) => recordsIn(entries, step, plan) });
+      : volumesPosition({ plan, recordsOf: (step) => recordsIn(entries, step, plan) });
   const next = nextCommand("node", { run: run.path }, {}, `switchover ${source}`);
   return new MigrationError(
     code,
-    `${message}; ${far}; tried ${counted(tries, "time")}. To resume: ${next}`,
+    `${message}; ${position}; tried ${counted(tries, "time")}. To resume: ${next}`,
   );
 }
 
@@ -150,25 +150,25 @@ async function once(
   accepted: Accepted,
   plan: Switchover | null,
 ): Promise<MigrationError | null> {
-  const { place, words, say, stopping } = at;
+  const { clients, options, report, stopping } = at;
   const { path } = accepted.run;
-  const told: Reporting = { say, note: say, result: say };
+  const output: Reporting = { report, note: report, result: report };
   try {
     await inRun(path, "node switchover", { kind: "switchover" }, async (run) => {
       // It was rolled back while it waited.
       if ((await outcomeOf({ run })) !== null) return;
       const { entries } = await readJournal(run);
-      checkSwitchClients(entries, place.service.identity.address);
+      checkSwitchClients(entries, clients.service.identity.address);
       const first = switchedIn(entries)?.plan ?? plan ?? (await at.again(accepted));
-      if (first.server !== null && place.nova === null)
+      if (first.server !== null && clients.nova === null)
         throw new MigrationError("N2I-E100", "this run changes Nova's rows and requires --nova-db");
-      const act = { ...words, run: path, sourceConfirmedOff: false };
-      const own = { ...place, nova: first.server === null ? null : place.nova };
+      const act = { ...options, run: path, sourceConfirmedOff: false };
+      const runClients = { ...clients, nova: first.server === null ? null : clients.nova };
       await withSession(
         run,
         (session) => {
           const stops = { ...session, stopping };
-          return perform(act, first, { run, place: own, session: stops, sink: told });
+          return perform(act, first, { run, clients: runClients, session: stops, sink: output });
         },
         { afterWindow: true },
       );
@@ -188,7 +188,7 @@ function close(accepted: Accepted, { code, message }: MigrationError): Promise<v
 
 const LOOK_MS = 100;
 
-async function patience({ pause, stopping }: SwitchingsAt): Promise<void> {
+async function waitBeforeRetry({ pause, stopping }: SwitchingsAt): Promise<void> {
   for (let waited = 0; waited < pause && !stopping(); waited += LOOK_MS)
     await sleep(Math.min(LOOK_MS, pause), null, { ref: true });
 }

@@ -34,7 +34,7 @@ export interface SwitchParts {
   readonly http: Http;
   readonly tokens: Tokens | null;
   readonly keystone: string;
-  readonly place: SwitchClients;
+  readonly clients: SwitchClients;
   readonly ranges: ReturnType<typeof ranges>;
   readonly doc: IdenticalDoc;
   readonly common: Omit<SwitchRequest, "source" | "destination" | "nova" | "taken" | "everywhere">;
@@ -42,7 +42,7 @@ export interface SwitchParts {
   readonly switchings: Awaited<ReturnType<typeof openSwitchings>>;
   readonly allows: (who: TokenOwner) => boolean;
   readonly stopping: () => boolean;
-  readonly say: (text: string) => void;
+  readonly report: (text: string) => void;
 }
 
 type Fields = Reply["fields"];
@@ -50,31 +50,37 @@ type Fields = Reply["fields"];
 /** The caller, and Ironic with the caller's token. */
 interface Asking {
   readonly parts: SwitchParts;
-  readonly asked: ServedRequest;
+  readonly request: ServedRequest;
   readonly owner: TokenOwner;
   readonly service: RestService;
   readonly fields: Fields;
 }
 
 /** Answers a PUT after the run is written. @source facts/systems.md B3 */
-export function switchAnswer(parts: SwitchParts): (asked: ServedRequest) => Promise<Reply> {
-  return async (asked) => {
-    const who = await whose(parts, asked, fault);
+export function switchAnswer(parts: SwitchParts): (request: ServedRequest) => Promise<Reply> {
+  return async (request) => {
+    const who = await whose(parts, request, fault);
     if ("status" in who) return who;
-    const wanted = requestedActionOf(asked.method);
-    if (wanted === "nothing") return plain(405, "Method Not Allowed", "", { Allow: "GET, PUT" });
-    if (!parts.allows(who.known.owner)) return fault(403, DENIED);
-    const spoken = await versionOf(parts, asked);
-    const { fields } = spoken;
-    if (spoken.is === "refused") return plain(406, "Not Acceptable", spoken.why, fields);
+    const action = requestedActionOf(request.method);
+    if (action === "nothing") return plain(405, "Method Not Allowed", "", { Allow: "GET, PUT" });
+    if (!parts.allows(who.cached.owner)) return fault(403, DENIED);
+    const negotiated = await versionOf(parts, request);
+    const { fields } = negotiated;
+    if (negotiated.is === "refused") return plain(406, "Not Acceptable", negotiated.reason, fields);
     let denied: 401 | 403 | null = null;
-    const service = callersService(parts.http, parts.place.service, asked, who.token, (status) => {
-      denied = status;
-      if (who.token !== null) parts.tokens?.forget(who.token);
-    });
-    const at: Asking = { parts, asked, owner: who.known.owner, service, fields };
+    const service = callersService(
+      parts.http,
+      parts.clients.service,
+      request,
+      who.token,
+      (status) => {
+        denied = status;
+        if (who.token !== null) parts.tokens?.forget(who.token);
+      },
+    );
+    const at: Asking = { parts, request, owner: who.cached.owner, service, fields };
     try {
-      return wanted === "switch" ? await switchReply(at) : await showReply(at);
+      return action === "switch" ? await switchReply(at) : await showReply(at);
     } catch (error) {
       if (!(error instanceof MigrationError)) throw error;
       return fault(denied ?? statusOf(error.code), error.message, fields);
@@ -83,18 +89,18 @@ export function switchAnswer(parts: SwitchParts): (asked: ServedRequest) => Prom
 }
 
 /** The microversions of Ironic, read again if refused, because Ironic may have been upgraded. */
-async function versionOf({ ranges, place }: SwitchParts, { fields }: ServedRequest) {
-  const { url } = place.service.session;
-  const spoken = async () => {
+async function versionOf({ ranges, clients }: SwitchParts, { fields }: ServedRequest) {
+  const { url } = clients.service.session;
+  const negotiate = async () => {
     const range = await ranges.of(url);
     if (range === null)
       throw new MigrationError("N2I-E209", `the responses of ${url} have no microversion headers`);
     return negotiatedOf(fields, range);
   };
-  const first = await spoken();
+  const first = await negotiate();
   if (first.is === "served") return first;
   ranges.forget(url);
-  return spoken();
+  return negotiate();
 }
 
 /** Ironic's error format before a controller is called. @source facts/systems.md B2 */
@@ -106,24 +112,24 @@ function plain(code: number, title: string, description: string, fields: Fields)
 const TRIES = 20;
 
 async function switchReply(at: Asking): Promise<Reply> {
-  const { parts, asked, fields, owner } = at;
-  const wanted = bodyOf(asked);
-  if (wanted.is === "refused")
-    return wanted.status === 415
-      ? plain(415, "Unsupported Media Type", wanted.why, fields)
-      : fault(400, wanted.why, fields);
-  const { said, ident } = sourceIn(asked.path);
-  if (ident === null) return unknown(said, fields);
+  const { parts, request, fields, owner } = at;
+  const body = bodyOf(request);
+  if (body.is === "refused")
+    return body.status === 415
+      ? plain(415, "Unsupported Media Type", body.reason, fields)
+      : fault(400, body.reason, fields);
+  const { name, ident } = sourceIn(request.path);
+  if (ident === null) return unknown(name, fields);
   if (parts.stopping()) return fault(503, "The service is shutting down.", fields);
-  const plan = await reserved(at, ident, wanted.target);
-  if (plan === null) return unknown(said, fields);
-  if (asked.gone()) {
+  const plan = await reserved(at, ident, body.target);
+  if (plan === null) return unknown(name, fields);
+  if (request.isClosed()) {
     parts.switchings.release(plan);
     return fault(400, GONE, fields);
   }
   try {
     const { user_id, project_id } = owner;
-    const asker = { user_id, project_id, request: asked.globalId };
+    const asker = { user_id, project_id, request: request.globalId };
     const now = new Date().toISOString();
     const accepted = await writeAccepted(parts.state, plan, asker, now);
     parts.switchings.begin(accepted, plan);
@@ -131,8 +137,8 @@ async function switchReply(at: Asking): Promise<Reply> {
     parts.switchings.release(plan);
     throw error;
   }
-  parts.say(
-    `${plan.source_name ?? plan.source}: switchover ${plan.id} to ${plan.destination_name ?? plan.destination}, requested by user ${owner.user_id}, ${asked.globalId}`,
+  parts.report(
+    `${plan.source_name ?? plan.source}: switchover ${plan.id} to ${plan.destination_name ?? plan.destination}, requested by user ${owner.user_id}, ${request.globalId}`,
   );
   // By uuid, because the names change.
   const where = { Location: `/v1/nodes/${plan.source}/switchover` };
@@ -145,17 +151,17 @@ async function reserved(
   { is, text: source }: Ident,
   target: string | null,
 ): Promise<Switchover | null> {
-  const { doc, common, place, switchings } = parts;
-  const asked: SwitchRequest = {
-    ...{ ...common, source, nova: place.nova, everywhere: place.service },
+  const { doc, common, clients, switchings } = parts;
+  const request: SwitchRequest = {
+    ...{ ...common, source, nova: clients.nova, everywhere: clients.service },
     ...(target !== null && { destination: target }),
   };
   for (let tries = 1; ; tries += 1) {
     // Nodes reserved later are found by the next attempt.
-    const now = { ...asked, taken: new Set(switchings.taken()) };
+    const now = { ...request, taken: new Set(switchings.taken()) };
     try {
       const { plan } = await decide(service, doc, now);
-      const before = is === "name" ? switchings.named(source, plan.source) : null;
+      const before = is === "name" ? switchings.byName(source, plan.source) : null;
       // A retry after a lost response would otherwise move the node that now has the name.
       if (before !== null)
         throw new MigrationError(
@@ -174,13 +180,13 @@ async function reserved(
   }
 }
 
-async function showReply({ parts, asked, service, fields }: Asking): Promise<Reply> {
-  const { said, ident } = sourceIn(asked.path);
+async function showReply({ parts, request, service, fields }: Asking): Promise<Reply> {
+  const { name, ident } = sourceIn(request.path);
   const node = ident === null ? null : await readRunning(service, ident.text, []);
-  if (node === null) return unknown(said, fields);
-  const switchover = await parts.switchings.shown(node.uuid);
+  if (node === null) return unknown(name, fields);
+  const switchover = await parts.switchings.newest(node.uuid);
   return switchover === null
-    ? fault(404, `Node ${said} has no switchover.`, fields)
+    ? fault(404, `Node ${name} has no switchover.`, fields)
     : jsonReply(200, { switchover }, fields);
 }
 

@@ -33,22 +33,22 @@ function addressIn(entries: Entries): string | null {
 export interface Switched {
   readonly plan: Switchover;
   /** Steps that were started and not rolled back. */
-  readonly begun: ReadonlyMap<SwitchStepName, StartedChange>;
+  readonly started: ReadonlyMap<SwitchStepName, StartedChange>;
 }
 
 /** Null if there is none, or it was rolled back. @throws MigrationError N2I-E112 */
 export function switchedIn(entries: Entries): Switched | null {
-  const hold = startedChangesIn(entries, "switchover-hold");
-  const [source, held] = [...hold].at(-1) ?? [];
-  const [first] = held?.observed ?? [];
+  const reservations = startedChangesIn(entries, "switchover-hold");
+  const [source, reservation] = [...reservations].at(-1) ?? [];
+  const [first] = reservation?.observed ?? [];
   if (source === undefined || first === undefined) return null;
-  const begun = new Map(
+  const started = new Map(
     STEP_NAMES.flatMap((name) => {
       const one = startedChangesIn(entries, name).get(source);
       return one === undefined ? [] : [[name, one] as const];
     }),
   );
-  return { plan: planIn(first), begun };
+  return { plan: planIn(first), started };
 }
 
 // Object.keys widens the keys to strings.
@@ -68,20 +68,20 @@ export function planIn(line: JsonObject): Switchover {
   };
 }
 
-function serverOf(told: JsonObject): SwitchedServer {
-  const { text, number, object } = fields(told, "journal, server");
-  const { placement, stopped } = told;
+function serverOf(entry: JsonObject): SwitchedServer {
+  const { text, number, object } = fields(entry, "journal, server");
+  const { placement, stopped } = entry;
   const [from, to] = [locationIn(object("from")), locationIn(object("to"))];
   const flags = { placement: placement === true, stopped: stopped === true };
   return { id: number("id"), uuid: text("uuid"), from, to, ...flags };
 }
 
-function locationIn(told: JsonObject): ServerLocation {
-  const { text } = fields(told, "journal, server");
-  const { compute_id } = told;
-  const place = { node: text("node"), host: text("host") };
-  if (compute_id === undefined) return place;
-  return { ...place, compute_id: typeof compute_id === "number" ? compute_id : null };
+function locationIn(entry: JsonObject): ServerLocation {
+  const { text } = fields(entry, "journal, server");
+  const { compute_id } = entry;
+  const location = { node: text("node"), host: text("host") };
+  if (compute_id === undefined) return location;
+  return { ...location, compute_id: typeof compute_id === "number" ? compute_id : null };
 }
 
 /** The journal's records of a step, oldest first. */
@@ -93,13 +93,13 @@ export function recordsIn(
   return startedChangesIn(entries, step).get(source)?.observed ?? [];
 }
 
-export function isPastReturn({ begun }: Switched): boolean {
-  return begun.has("switchover-deploy");
+export function isPastReturn({ started }: Switched): boolean {
+  return started.has("switchover-deploy");
 }
 
-export function stateOf({ begun }: Switched) {
-  const open = STEP_NAMES.find((name) => begun.get(name)?.open === true);
-  const ended = STEP_NAMES.findLast((name) => begun.get(name)?.open === false);
+export function stateOf({ started }: Switched) {
+  const open = STEP_NAMES.find((name) => started.get(name)?.open === true);
+  const ended = STEP_NAMES.findLast((name) => started.get(name)?.open === false);
   const state = ended === undefined ? "begun" : SWITCH_STATES[ended];
   const at = open === undefined ? null : SWITCH_STATES[open];
   return { state, at, isDone: state === "DONE" && at === null };
@@ -115,31 +115,31 @@ export async function openSwitched(path: string) {
 export async function switchState(path: string) {
   const { run, entries, switched } = await openSwitched(path);
   const ironic = addressIn(entries) ?? "";
-  const given = { run: run.path };
+  const options = { run: run.path };
   if (switched === null)
     return {
       fields: { ironic, source: "", destination: "", state: "ROLLED_BACK or not started", at: "" },
       next: "nothing, because this run has no open changes",
       changed: 0,
     };
-  const { plan, begun } = switched;
+  const { plan, started } = switched;
   const { state, at, isDone } = stateOf(switched);
   // Without its marks, the run waits for another switchover, and must not start again.
   const again =
-    begun.get("switchover-hold")?.back === true
-      ? nextCommand("rollback", given, { all: true })
-      : nextCommand("node", given, {}, `switchover ${plan.source}`);
+    started.get("switchover-hold")?.back === true
+      ? nextCommand("rollback", options, { all: true })
+      : nextCommand("node", options, {}, `switchover ${plan.source}`);
   return {
     fields: {
-      ...{ ironic, source: named(plan.source, plan.source_name) },
-      ...{ destination: named(plan.destination, plan.destination_name), state, at: at ?? "" },
+      ...{ ironic, source: labelOf(plan.source, plan.source_name) },
+      ...{ destination: labelOf(plan.destination, plan.destination_name), state, at: at ?? "" },
     },
-    next: isDone ? nextCommand("verify", given) : again,
-    changed: isPastReturn(switched) ? 0 : begun.size,
+    next: isDone ? nextCommand("verify", options) : again,
+    changed: isPastReturn(switched) ? 0 : started.size,
   };
 }
 
 /** A node with its uuid first, because names change. */
-export function named(uuid: string, name: string | null): string {
+export function labelOf(uuid: string, name: string | null): string {
   return name === null ? uuid : `${uuid} (${name})`;
 }

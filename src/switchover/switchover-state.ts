@@ -48,14 +48,14 @@ interface Asker {
 export async function writeAccepted(
   state: string,
   plan: Switchover,
-  asked_by: Asker,
+  asker: Asker,
   created_at: string,
 ): Promise<Accepted> {
   const run = await openRun(join(state, plan.id), { create: true });
   await markKind(run, { kind: "switchover" }, "node switchover");
   const decided = JSON.parse(JSON.stringify(plan)) as JsonObject; // of texts and lists only
   await writeNote(run, NOTE, {
-    ...{ format: FORMAT, created_at, asked_by: { ...asked_by } },
+    ...{ format: FORMAT, created_at, asked_by: { ...asker } },
     ...{ decided, sha256: digestOf(decided) },
   });
   const { id, source, destination: target, source_name: name } = plan;

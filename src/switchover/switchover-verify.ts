@@ -7,7 +7,7 @@ import type { SwitchAt } from "./steps/switch-part.ts";
 
 interface SwitchFact {
   readonly what: string;
-  readonly why: string | null;
+  readonly fault: string | null;
 }
 
 export async function faultsOf(at: SwitchAt): Promise<readonly SwitchFact[]> {
@@ -15,9 +15,9 @@ export async function faultsOf(at: SwitchAt): Promise<readonly SwitchFact[]> {
   const volumes = (["connectors", "targets"] as const).flatMap((kind) =>
     plan[kind].map(async (uuid): Promise<SwitchFact> => {
       const owner = await calls.ownerOf(kind, uuid);
-      const why =
+      const fault =
         owner === plan.destination ? null : `it belongs to node ${owner ?? "none: it was deleted"}`;
-      return { what: `volume ${kind.slice(0, -1)} ${uuid}`, why };
+      return { what: `volume ${kind.slice(0, -1)} ${uuid}`, fault };
     }),
   );
   const [[source, destination], attached, invalid, owned] = await inOrder([
@@ -33,15 +33,15 @@ export async function faultsOf(at: SwitchAt): Promise<readonly SwitchFact[]> {
   const facts: readonly SwitchFact[] = [
     {
       what: `destination ${plan.destination}`,
-      why: unlike(destination, {
+      fault: unlike(destination, {
         ...{ provision_state: "active", power_state: "power on" },
         instance_uuid: plan.instance_uuid,
       }),
     },
-    { what: `validation of ${plan.destination}`, why: invalid.join("; ") || null },
+    { what: `validation of ${plan.destination}`, fault: invalid.join("; ") || null },
     {
       what: `source ${plan.source}`,
-      why: unlike(source, {
+      fault: unlike(source, {
         ...{ instance_uuid: null, maintenance: true, maintenance_reason: reasonFor(plan) },
         ...(!isFenced(at) && { power_state: "power off", provision_state: "available" }),
       }),
@@ -49,12 +49,12 @@ export async function faultsOf(at: SwitchAt): Promise<readonly SwitchFact[]> {
     ...owned,
     {
       what: `VIFs of ${plan.destination}`,
-      why: missing.length > 0 ? `without ${missing.join(", ")}` : null,
+      fault: missing.length > 0 ? `without ${missing.join(", ")}` : null,
     },
     ...(await serverFacts(at)),
     ...[source, destination].map((node) => ({
       what: `mark of ${String(node.uuid)}`,
-      why: objectOf(node.extra)[SWITCH_MARK] === undefined ? null : "it was not removed",
+      fault: objectOf(node.extra)[SWITCH_MARK] === undefined ? null : "it was not removed",
     })),
   ];
   return facts;
@@ -63,16 +63,19 @@ export async function faultsOf(at: SwitchAt): Promise<readonly SwitchFact[]> {
 async function serverFacts({ plan, nova }: SwitchAt): Promise<readonly SwitchFact[]> {
   const { server, source, destination } = plan;
   if (server === null || nova === null) return [];
-  const { is, why } = await nova.inspect(serverSteps(server).free.forth);
-  const row = { what: `server ${server.uuid}`, why: is === "after" ? null : why || "task_state" };
+  const { is, reason } = await nova.inspect(serverSteps(server).free.forth);
+  const row = {
+    what: `server ${server.uuid}`,
+    fault: is === "after" ? null : reason || "task_state",
+  };
   if (nova.placement === null) return [row];
-  const stand = await nova.placement.stand(server.uuid, source, destination);
-  const placed = stand === "made" ? null : stand === "open" ? `it is on ${source}` : stand.why;
-  return [row, { what: `allocation of ${server.uuid}`, why: placed }];
+  const state = await nova.placement.stateOf(server.uuid, source, destination);
+  const placed = state === "made" ? null : state === "open" ? `it is on ${source}` : state.reason;
+  return [row, { what: `allocation of ${server.uuid}`, fault: placed }];
 }
 
-function unlike(node: JsonObject, wanted: JsonObject): string | null {
-  const whys = Object.entries(wanted).flatMap(([name, value]) =>
+function unlike(node: JsonObject, expected: JsonObject): string | null {
+  const whys = Object.entries(expected).flatMap(([name, value]) =>
     (node[name] ?? null) === value
       ? []
       : [`${name} is ${String(node[name] ?? null)}, expected ${String(value)}`],

@@ -40,26 +40,26 @@ interface SwitchShows {
  * @throws MigrationError N2I-E100, N2I-E306, N2I-E315, N2I-E380 to N2I-E391
  */
 export function switchOver(
-  words: SwitchOptions,
+  options: SwitchOptions,
   shows: SwitchShows,
   sink: Reporting,
 ): Promise<boolean> {
-  if (words.dryRun) return closing((keep) => preview(words, keep, shows, sink));
-  return inRun(words.run, "node switchover", { kind: "switchover", create: true }, (run) =>
+  if (options.dryRun) return closing((keep) => preview(options, keep, shows, sink));
+  return inRun(options.run, "node switchover", { kind: "switchover", create: true }, (run) =>
     closing(async (keep) => {
       const { entries } = await readJournal(run);
-      const place = await openManageClients(words, keep, sink.say);
-      checkSwitchClients(entries, place.service.identity.address);
-      const known = switchedIn(entries)?.plan;
-      if (known !== undefined) checkSame(known, words);
-      const nova = await (known === undefined
-        ? openSwitchNova(words, place, keep, { readOnly: false })
-        : reopenSwitchNova(known, words, place, keep, { readOnly: false, placement: true }));
-      const at = { ...place, nova };
-      const first = known ?? (await decided(words, at, shows)).plan;
+      const clients = await openManageClients(options, keep, sink.report);
+      checkSwitchClients(entries, clients.service.identity.address);
+      const existing = switchedIn(entries)?.plan;
+      if (existing !== undefined) checkSame(existing, options);
+      const nova = await (existing === undefined
+        ? openSwitchNova(options, clients, keep, { readOnly: false })
+        : reopenSwitchNova(existing, options, clients, keep, { readOnly: false, placement: true }));
+      const at = { ...clients, nova };
+      const first = existing ?? (await decided(options, at, shows)).plan;
       return withSession(
         run,
-        (session) => perform(words, first, { run, place: at, session, sink }),
+        (session) => perform(options, first, { run, clients: at, session, sink }),
         {
           afterWindow: true,
         },
@@ -70,8 +70,8 @@ export function switchOver(
 
 /** @throws MigrationError N2I-E100 if the run has other nodes */
 function checkSame(plan: Switchover, { source, destination }: SwitchOptions): void {
-  const is = (said: string, uuid: string, name: string | null): boolean =>
-    said.toLowerCase() === uuid || said === name;
+  const is = (ident: string, uuid: string, name: string | null): boolean =>
+    ident.toLowerCase() === uuid || ident === name;
   if (
     is(source, plan.source, plan.source_name) &&
     (destination === undefined || is(destination, plan.destination, plan.destination_name))
@@ -83,20 +83,24 @@ function checkSame(plan: Switchover, { source, destination }: SwitchOptions): vo
   );
 }
 
-async function decided(words: SwitchOptions, { service, nova }: SwitchClients, shows: SwitchShows) {
-  const doc = await loadIdentical(words.identical);
-  return decide(service, doc, { ...words, nova }, shows.differences);
+async function decided(
+  options: SwitchOptions,
+  { service, nova }: SwitchClients,
+  shows: SwitchShows,
+) {
+  const doc = await loadIdentical(options.identical);
+  return decide(service, doc, { ...options, nova }, shows.differences);
 }
 
 async function preview(
-  words: SwitchOptions,
+  options: SwitchOptions,
   keep: Parameters<typeof openManageClients>[1],
   shows: SwitchShows,
   sink: Reporting,
 ): Promise<boolean> {
-  const place = await openManageClients(words, keep, sink.say);
-  const nova = await openSwitchNova(words, place, keep, { readOnly: true });
-  const { plan, source, destination } = await decided(words, { ...place, nova }, shows);
+  const clients = await openManageClients(options, keep, sink.report);
+  const nova = await openSwitchNova(options, clients, keep, { readOnly: true });
+  const { plan, source, destination } = await decided(options, { ...clients, nova }, shows);
   await shows.steps(stepRows(plan, source, destination));
   sink.note(
     `${nodeName(destination)} is identical to ${nodeName(source)}. Nothing was changed, and no run was created.`,

@@ -38,21 +38,21 @@ interface OpenedAgent {
 
 /** @throws MigrationError N2I-E100, N2I-E206, N2I-E360, N2I-E363 if it was fenced, N2I-E364 */
 export async function runAgent(
-  asked: AgentCommandOptions,
-  say: (text: string) => void,
+  options: AgentCommandOptions,
+  report: (text: string) => void,
 ): Promise<void> {
-  checkIntervals(asked);
+  checkIntervals(options);
   const interrupt = processContext().onInterrupt({
-    stopping: `Stopping: no further heartbeat. The lease of ${asked.host} expires in ${asked.ttl} s.`,
+    stopping: `Stopping: no further heartbeat. The lease of ${options.host} expires in ${options.ttl} s.`,
     reload: () => undefined,
   });
   const { signal } = interrupt;
   try {
-    await withAgent(asked, say, async ({ pass }) => {
+    await withAgent(options, report, async ({ pass }) => {
       while (!signal.aborted) {
-        if ((await passed(pass, say)) === "fenced") await fenced(asked, say);
+        if ((await passed(pass, report)) === "fenced") await fenced(options, report);
         // Rejects only on the signal.
-        await sleep(asked.interval * 1000, undefined, { signal }).catch(() => undefined);
+        await sleep(options.interval * 1000, undefined, { signal }).catch(() => undefined);
       }
     });
   } finally {
@@ -72,14 +72,14 @@ function checkIntervals({ interval, ttl }: AgentCommandOptions): void {
 /** An unreachable database does not end the agent: the lease decides whether the host is up. */
 async function passed(
   pass: OpenedAgent["pass"],
-  say: (text: string) => void,
+  report: (text: string) => void,
 ): Promise<Beat | "failed"> {
   try {
     return await pass();
   } catch (error) {
     if (!(error instanceof MigrationError)) throw error;
     if (!isUnanswered(error) && error.code !== "N2I-E207") throw error;
-    say(`No heartbeat: ${error.message}. Another attempt follows.`);
+    report(`No heartbeat: ${error.message}. Another attempt follows.`);
     return "failed";
   }
 }
@@ -87,10 +87,10 @@ async function passed(
 /** Runs the site's program. @throws MigrationError N2I-E363 always */
 async function fenced(
   { host, onFenced }: AgentCommandOptions,
-  say: (text: string) => void,
+  report: (text: string) => void,
 ): Promise<never> {
-  const why = fencedError(host);
-  if (onFenced === undefined) throw why;
+  const error = fencedError(host);
+  if (onFenced === undefined) throw error;
   const program = {
     name: "--on-fenced",
     program: onFenced,
@@ -106,8 +106,8 @@ async function fenced(
   const how = typeof ran === "string" ? ran : `ended with ${ran.status ?? "a signal"}`;
   const isLate = typeof ran === "object" && ran.stopped === "late";
   const ended = isLate ? `was killed after ${FENCING / 1000} s` : how;
-  say(`--on-fenced ${onFenced}: ${ended}.`);
-  throw why;
+  report(`--on-fenced ${onFenced}: ${ended}.`);
+  throw error;
 }
 
 function fencedError(host: string): MigrationError {
@@ -122,41 +122,41 @@ const FENCING = 60_000;
 
 /** @param clock monotonic milliseconds @throws MigrationError as `runAgent` */
 export function withAgent<T>(
-  asked: AgentCommandOptions,
-  say: (text: string) => void,
+  options: AgentCommandOptions,
+  report: (text: string) => void,
   work: (agent: OpenedAgent) => Promise<T>,
   clock: () => number = () => performance.now(),
 ): Promise<T> {
   return closing(async (keep) => {
-    const { host, ttl, myIp, tftpRoot } = asked;
+    const { host, ttl, myIp, tftpRoot } = options;
     const leases = keep(
-      await openRole("nova-bm-db", asked.novaBmDb, { readOnly: false, autocommit: true }),
+      await openRole("nova-bm-db", options.novaBmDb, { readOnly: false, autocommit: true }),
     );
-    const nova = keep(await openRole("nova-db", asked.novaDb, { readOnly: true }));
+    const nova = keep(await openRole("nova-db", options.novaDb, { readOnly: true }));
     await needLeases(leases);
-    await needRights(leases, asked.take ? new Map([...RIGHTS, ...TAKE_RIGHTS]) : RIGHTS);
+    await needRights(leases, options.take ? new Map([...RIGHTS, ...TAKE_RIGHTS]) : RIGHTS);
     await mayRead(nova, ["services", "instances"]);
     await sameTime([leases, nova], ttl * 1000);
     const [tree] = tftpRoot === undefined ? [] : await openTrees([tftpRoot], "--tftp-root");
-    const place = {
-      ...{ host, ttl: ttl * 1000, takes: asked.take },
+    const leaseFields = {
+      ...{ host, ttl: ttl * 1000, takes: options.take },
       ...{ my_ip: myIp ?? null, tftp_root: tree?.root ?? null },
     };
     const services = await openServices(nova);
-    const taker = asked.take
-      ? await openTaker(asked, { leases, services, say, clock }, keep)
+    const taker = options.take
+      ? await openTaker(options, { leases, services, report, clock }, keep)
       : null;
-    const publish = tree === undefined ? null : bootRecords({ leases, nova, tree, host, say });
-    let [seen, told]: [number | null, boolean | null] = [null, null];
+    const publish = tree === undefined ? null : bootRecords({ leases, nova, tree, host, report });
+    let [lastCount, reported]: [number | null, boolean | null] = [null, null];
     let lease: Awaited<ReturnType<typeof beginLease>> = null;
-    const tell = (reports: boolean): void => {
-      if (told !== reports)
-        say(
+    const reportState = (reports: boolean): void => {
+      if (reported !== reports)
+        report(
           reports
-            ? `nova-compute of ${host} reports: its lease is renewed every ${asked.interval} s and lasts ${ttl} s.`
+            ? `nova-compute of ${host} reports: its lease is renewed every ${options.interval} s and lasts ${ttl} s.`
             : `nova-compute of ${host} has no new report: its lease is not renewed.`,
         );
-      told = reports;
+      reported = reports;
     };
     /** A nova-compute that does not report may continue later, so it must be stopped as well. */
     const isFenced = async (): Promise<boolean> => {
@@ -168,30 +168,30 @@ export function withAgent<T>(
     async function beat(): Promise<Beat> {
       const all = await services(taker === null ? [host] : undefined);
       const count = all.find((one) => one.host === host)?.report_count ?? null;
-      const first = seen === null;
+      const first = lastCount === null;
       if (first && count === null)
         throw new MigrationError("N2I-E107", `Nova has no nova-compute on a host ${host}`);
-      const grew = seen !== null && count !== null && count > seen;
-      seen = count ?? seen;
+      const grew = lastCount !== null && count !== null && count > lastCount;
+      lastCount = count ?? lastCount;
       if (!grew) {
         // A single read shows no progress.
-        if (!first) tell(false);
+        if (!first) reportState(false);
         return (await isFenced()) ? "fenced" : "waiting";
       }
-      if (lease === null) lease = await beginLease(leases, place);
+      if (lease === null) lease = await beginLease(leases, leaseFields);
       else if (!(await renewLease(leases, lease))) return "fenced";
       if (lease === null) return "fenced";
-      tell(true);
+      reportState(true);
       // Each needs a statement, and an interval makes only one.
       if (taker === null || !(await taker.look(all))) await publish?.();
       return "beat";
     }
     const passes: OpenedAgent = {
       async pass() {
-        const came = await beat();
+        const result = await beat();
         // First of all, because a fenced host must not power off another.
-        if (came === "fenced") taker?.stop(fencedError(host));
-        return came;
+        if (result === "fenced") taker?.stop(fencedError(host));
+        return result;
       },
       settle: async () => taker?.settle(),
     };
@@ -215,12 +215,12 @@ const TAKE_RIGHTS: Privileges = new Map([
 
 /** @throws MigrationError N2I-E364 if clocks differ by more than a sixth of the lease */
 async function sameTime(databases: readonly Database[], ttl: number): Promise<void> {
-  const facts = await Promise.all(databases.map((one) => readServer(one, one.shown, Date.now)));
-  const ahead = facts.flatMap((one) => one.ahead ?? []);
-  const apart = Math.max(...ahead) - Math.min(...ahead);
+  const facts = await Promise.all(databases.map((one) => readServer(one, one.label, Date.now)));
+  const skews = facts.flatMap((one) => one.skew ?? []);
+  const apart = Math.max(...skews) - Math.min(...skews);
   if (!(apart > ttl / 6)) return;
   throw new MigrationError(
     "N2I-E364",
-    `the clocks of ${databases.map(({ shown }) => shown).join(" and ")} differ by ${Math.round(apart / 1000)} s, but a lease of ${ttl / 1000} s allows ${Math.round(ttl / 6000)} s`,
+    `the clocks of ${databases.map(({ label }) => label).join(" and ")} differ by ${Math.round(apart / 1000)} s, but a lease of ${ttl / 1000} s allows ${Math.round(ttl / 6000)} s`,
   );
 }

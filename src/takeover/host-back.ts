@@ -31,7 +31,7 @@ import {
 } from "./baremetal/steps/legacy-started.ts";
 import { type HostPlaces, openHostClients } from "./host-clients.ts";
 import { withHosts } from "./host-moves.ts";
-import { backTransition, standing } from "./rules/legacy-states.ts";
+import { backTransition, moveState } from "./rules/legacy-states.ts";
 import {
   EVERYTHING,
   fenceLeg,
@@ -44,65 +44,65 @@ import type { MoveTarget } from "./target.ts";
 
 export function hostsBack(
   variant: MoveTarget["variant"],
-  words: LegacyPlaces & RollbackOptions,
+  options: LegacyPlaces & RollbackOptions,
 ): Rollback {
-  return variant === "ironic" ? novaBack(words) : machinesBack(words);
+  return variant === "ironic" ? novaBack(options) : machinesBack(options);
 }
 
 /**
  * Skips a machine with a changed row completely. Lifts the fence last, if no machine is skipped.
  */
-function novaBack(words: HostPlaces & RollbackOptions): Rollback {
-  const { all, node = [] } = words;
+function novaBack(options: HostPlaces & RollbackOptions): Rollback {
+  const { all, node = [] } = options;
   const about = { kind: "takeover", variant: "ironic" } as const;
-  return rollbackOf(about, words, (sink, preview) => ({
+  return rollbackOf(about, options, (sink, preview) => ({
     nothing: "this run has changed nothing",
     async find(run, entries) {
       const plans = await movePlans(run, entries);
       if (plans.length === 0) return null;
-      const wanted = new Set(node.map((uuid) => uuid.toLowerCase()));
-      await checkNames(wanted, plans);
-      const wants = ({ uuid }: PlannedMove): boolean => all || wanted.has(uuid.toLowerCase());
-      return { run, entries, plans, scope: { all, wants } };
+      const lowerUuids = new Set(node.map((uuid) => uuid.toLowerCase()));
+      await checkNames(lowerUuids, plans);
+      const selects = ({ uuid }: PlannedMove): boolean => all || lowerUuids.has(uuid.toLowerCase());
+      return { run, entries, plans, scope: { all, selects } };
     },
     async open(found, keep) {
       return {
         ...found,
-        place: await openHostClients(words, keep, { readOnly: preview }, sink.say),
+        clients: await openHostClients(options, keep, { readOnly: preview }, sink.report),
       };
     },
-    async question({ plans, entries, scope, place }) {
+    async question({ plans, entries, scope, clients }) {
       const rows = await rowsToRestore(plans, entries, scope);
-      return `Restore ${counted(rows, "row")} of ${place.database.shown}?`;
+      return `Restore ${counted(rows, "row")} of ${clients.database.label}?`;
     },
-    back: ({ run, place, entries, plans, scope }, leave) =>
-      withHosts(run, place, plans, async ({ session, parts, check }) => {
+    back: ({ run, clients, entries, plans, scope }, reportSkipped) =>
+      withHosts(run, clients, plans, async ({ session, parts, check }) => {
         const how = { check, precondition: () => Promise.resolve() };
         let stayed = 0;
         for (const plan of plans) {
           const leg = rowsBack(parts.rows, plan);
           const excluded = await changedSince(leg, entries, scope);
-          leave(
-            [...excluded].map(([id, why]) => ({
+          reportSkipped(
+            [...excluded].map(([id, reason]) => ({
               id: `machine:${id}`,
-              why: `${why}: the machine is not changed`,
+              reason: `${reason}: the machine is not changed`,
             })),
           );
-          const way = { direction: "back", only: scope, excluded } as const;
-          const undone = await execute([{ ...leg, ...how }], session, way);
-          leave(undone.left);
-          stayed += excluded.size + undone.left.length;
+          const course = { direction: "back", only: scope, excluded } as const;
+          const undone = await execute([{ ...leg, ...how }], session, course);
+          reportSkipped(undone.skipped);
+          stayed += excluded.size + undone.skipped.length;
           sink.result(
-            `Rollback: ${counted(undone.done, "row")} restored, ${undone.found} already restored, ${undone.left.length} left.`,
+            `Rollback: ${counted(undone.done, "row")} restored, ${undone.found} already restored, ${undone.skipped.length} left.`,
           );
           if (undone.stopped) return null;
         }
         if (scope.all && stayed === 0) {
           for (const plan of plans) {
             const leg = fenceLeg(parts.fence, plan);
-            const way = { direction: "back", only: EVERYTHING } as const;
-            const lifted = await execute([{ ...leg, ...how }], session, way);
-            leave(lifted.left);
+            const course = { direction: "back", only: EVERYTHING } as const;
+            const lifted = await execute([{ ...leg, ...how }], session, course);
+            reportSkipped(lifted.skipped);
             if (lifted.done > 0)
               sink.result(
                 `Rollback: ${counted(lifted.done, "host is", "hosts are")} no longer fenced.`,
@@ -110,12 +110,12 @@ function novaBack(words: HostPlaces & RollbackOptions): Rollback {
           }
         } else if ((await fencesOf(plans, session.journal.entries())) > 0)
           sink.result("A fence of this run is kept, because not all machines were returned.");
-        for (const host of await silentOf(place, plans)) sink.result(queueText(host));
+        for (const host of await silentOf(clients, plans)) sink.result(queueText(host));
         return ENDED;
       }),
-    previews: ({ place, entries, plans, scope }) => previewsOf(place, entries, plans, scope),
-    summary: (_job, { restore, leave }) =>
-      sink.result(`Rollback would restore ${counted(restore, "row")} and leave ${leave}.`),
+    previews: ({ clients, entries, plans, scope }) => previewsOf(clients, entries, plans, scope),
+    summary: (_job, { restore, leave: skipped }) =>
+      sink.result(`Rollback would restore ${counted(restore, "row")} and leave ${skipped}.`),
   }));
 }
 
@@ -146,24 +146,24 @@ async function* previewsOf(
     yield* previewRowsOf(inspectBack(leg, entries, scope, excluded), null);
   }
   if (!scope.all) return;
-  const stays = stayed === 0 ? null : "machines of that host are left";
+  const skipReason = stayed === 0 ? null : "machines of that host are left";
   const part = fencePart(target, target.perform);
   for (const plan of plans)
-    yield* previewRowsOf(inspectBack(fenceLeg(part, plan), entries, EVERYTHING), stays);
+    yield* previewRowsOf(inspectBack(fenceLeg(part, plan), entries, EVERYTHING), skipReason);
 }
 
-/** @param stays why no row is restored, or null */
+/** @param skipReason why no row is restored, or null */
 async function* previewRowsOf(
   inspected: ReturnType<typeof inspectBack<NovaStep, unknown>>,
-  stays: string | null,
+  skipReason: string | null,
 ): AsyncGenerator<UndoPreview> {
   for await (const batch of inspected)
     for (const { change, state } of batch) {
       if (state.is === "after") continue;
-      const why = stays ?? (state.is === "other" ? state.why : null);
+      const reason = skipReason ?? (state.is === "other" ? state.reason : null);
       const uuid = change.id.slice(change.id.indexOf(":") + 1);
-      const action = why === null ? "restore" : "leave";
-      yield { action, resource: change.table, uuid, bm_node_id: null, why };
+      const action = reason === null ? "restore" : "leave";
+      yield { action, resource: change.table, uuid, bm_node_id: null, reason };
     }
 }
 
@@ -183,12 +183,12 @@ function checkFound(unfound: ReadonlySet<string>): void {
 }
 
 /** From any step. The epoch increases. */
-function machinesBack(words: LegacyPlaces & RollbackOptions): Rollback {
-  const { all, node = [] } = words;
+function machinesBack(options: LegacyPlaces & RollbackOptions): Rollback {
+  const { all, node = [] } = options;
   const about = { kind: "takeover", variant: "baremetal" } as const;
   /** Counts of a preview. A fence is a row, but not a machine. */
   const counts = { restore: 0, leave: 0 };
-  return rollbackOf(about, words, (sink, preview) => ({
+  return rollbackOf(about, options, (sink, preview) => ({
     nothing: "this run has changed nothing",
     async find(run, entries) {
       const names = new Set(node.map((uuid) => uuid.toLowerCase()));
@@ -202,40 +202,40 @@ function machinesBack(words: LegacyPlaces & RollbackOptions): Rollback {
     },
     async open(found, keep) {
       const how = { readOnly: preview };
-      const given = await legacyPlaces(found.run, words);
-      return { ...found, place: await openLegacyClients(given, keep, how, sink.say) };
+      const allOptions = await legacyPlaces(found.run, options);
+      return { ...found, clients: await openLegacyClients(allOptions, keep, how, sink.report) };
     },
-    async question({ place, machines }) {
-      await warnOfRunning(place, machines, sink);
-      return `Return ${counted(machines.length, "machine")} in ${place.leases.shown} and ${place.database.shown}?`;
+    async question({ clients, machines }) {
+      await warnOfRunning(clients, machines, sink);
+      return `Return ${counted(machines.length, "machine")} in ${clients.leases.label} and ${clients.database.label}?`;
     },
-    async back({ run, place, machines }, leave) {
+    async back({ run, clients, machines }, reportSkipped) {
       // A plan of another kind does not describe the moves in the journal.
       const plans = [await presentMoves(run)].filter(({ manifest }) => "nova_bm" in manifest);
       const hosts = machines.flatMap(({ move: { from, to } }) => [from, to]);
-      const wanted = new Set(machines.map(({ id }) => id));
-      return withLegacy(run, place, plans, { hosts }, async (legacy) => {
-        const { back, left, stopped } = await sink.during(
+      const ids = new Set(machines.map(({ id }) => id));
+      return withLegacy(run, clients, plans, { hosts }, async (legacy) => {
+        const { back, skipped, stopped } = await sink.during(
           "rollback",
           machines.length,
           (progress) =>
             returnMachines(
               legacy,
-              (ours) => startedMachines(ours).filter(({ id }) => wanted.has(id)),
-              leave,
+              (startedChanges) => startedMachines(startedChanges).filter(({ id }) => ids.has(id)),
+              reportSkipped,
               progress,
             ),
           (done) => `${counted(done.back, "machine")} returned`,
         );
-        const whole = all && left === 0 && !stopped;
-        const lifted = whole ? await liftByHand(legacy.session, place) : 0;
+        const isComplete = all && skipped === 0 && !stopped;
+        const lifted = isComplete ? await liftByHand(legacy.session, clients) : 0;
         const fences = lifted === 0 ? "" : `, ${counted(lifted, "fence")} lifted`;
-        sink.result(`Rollback: ${counted(back, "machine")} returned, ${left} left${fences}.`);
+        sink.result(`Rollback: ${counted(back, "machine")} returned, ${skipped} left${fences}.`);
         return stopped ? null : ENDED;
       });
     },
     async *previews(job) {
-      for await (const row of machinePreviews(job.place, job.machines, job.fences)) {
+      for await (const row of machinePreviews(job.clients, job.machines, job.fences)) {
         if (row.resource === "machine") counts[row.action === "leave" ? "leave" : "restore"] += 1;
         yield row;
       }
@@ -255,19 +255,19 @@ async function* machinePreviews(
   let stay = false;
   const now = await look(machines.map(({ move }) => move));
   for (const [at, { id, move }] of machines.entries()) {
-    const seen = now[at];
-    if (seen === undefined) continue;
-    const { is, why } = standing(backTransition(move), seen);
+    const current = now[at];
+    if (current === undefined) continue;
+    const { is, reason } = moveState(backTransition(move), current);
     if (is === "after") continue;
-    stay ||= why !== null;
-    const action = why === null ? "restore" : "leave";
-    yield { action, resource: "machine", uuid: id, bm_node_id: move.id, why };
+    stay ||= reason !== null;
+    const action = reason === null ? "restore" : "leave";
+    yield { action, resource: "machine", uuid: id, bm_node_id: move.id, reason };
   }
-  const why = stay ? "machines of that host are left" : null;
+  const reason = stay ? "machines of that host are left" : null;
   for (const [host, marks] of fences)
     if (marks.length > 0)
       yield {
-        ...{ action: why === null ? "restore" : "leave", resource: "bm_service_leases", why },
+        ...{ action: reason === null ? "restore" : "leave", resource: "bm_service_leases", reason },
         ...{ uuid: host, bm_node_id: null },
       };
 }
@@ -276,12 +276,12 @@ async function* machinePreviews(
 async function warnOfRunning(
   { database }: LegacyClients,
   machines: readonly LegacyMachine[],
-  { say }: Pick<Sink, "say">,
+  { report }: Pick<Sink, "report">,
 ): Promise<void> {
   const hosts = [...new Set(machines.map(({ move }) => move.to))];
   const beats = hosts.length === 0 ? [] : await readBeats(database, hosts);
   for (const { host } of beats.filter((beat) => isUp(beat, HEARTBEAT)))
-    say(
+    report(
       `Warning: nova-compute of ${host} reports. Stop it first, and start it afterwards, because it may delete a compute node that changes hosts.`,
     );
 }

@@ -33,12 +33,12 @@ export interface HostPlaces extends TargetOptions {
  * N2I-E203 for the wrong database
  */
 export async function openHostClients(
-  words: HostPlaces,
+  options: HostPlaces,
   keep: Keep,
   { readOnly, asksIronic = true }: { readonly readOnly: boolean; readonly asksIronic?: boolean },
-  say: (text: string) => void,
+  report: (text: string) => void,
 ): Promise<MoveTarget> {
-  const { novaDb, novaApiDb } = words;
+  const { novaDb, novaApiDb } = options;
   const database = keep(await openRole("nova-db", novaDb, { readOnly }));
   keepYoungSmall();
   await privileges(database, readOnly);
@@ -52,21 +52,21 @@ export async function openHostClients(
     await identifyNovaApi(api, PLACES);
   }
   if (!hasMovedToApi(identity.schema_version)) await mayRead(database, AGGREGATES);
-  const tenants = asksIronic ? await openTenantsOf(words, keep, say) : null;
+  const tenants = asksIronic ? await openTenantsOf(options, keep, report) : null;
   return {
     ...{ variant: "ironic", database, identity, tenants },
-    world: () => readMoveFacts(database, identity, api),
+    readFacts: () => readMoveFacts(database, identity, api),
     aggregates: () => readMembers(database, identity, api),
     machines: () => openMachines(database),
-    async planner(world, request, acceptances) {
-      const moves = createMoves(world, request, acceptances);
+    async planner(facts, request, acceptances) {
+      const moves = createMoves(facts, request, acceptances);
       const machines = await openMachines(database);
       return {
         async *machines(scope) {
           for await (const { nodes, from } of chosen(machines, scope)) {
-            const named = await tenants?.(nodes);
+            const tenantsByNode = await tenants?.(nodes);
             yield (await machines.of(nodes)).map((machine) =>
-              moves.machine(machine, from ?? ownerOf(machine), named?.get(machine.node)),
+              moves.machine(machine, from ?? ownerOf(machine), tenantsByNode?.get(machine.node)),
             );
           }
         },
@@ -142,15 +142,15 @@ async function readMembers(
 }
 
 async function openTenantsOf(
-  words: HostPlaces,
+  options: HostPlaces,
   keep: Keep,
-  say: (text: string) => void,
+  report: (text: string) => void,
 ): Promise<MoveTarget["tenants"]> {
-  const { ironicDb, ironicUrl } = words;
-  if (ironicDb === undefined && ironicUrl === undefined && !saysCloud(words)) return null;
+  const { ironicDb, ironicUrl } = options;
+  if (ironicDb === undefined && ironicUrl === undefined && !saysCloud(options)) return null;
   const rest = ironicDb === undefined && { via: "rest" as const };
   const backend = keep(
-    await openBackend({ ...words, ...rest }, await loadMappings(), { readOnly: true }, say),
+    await openBackend({ ...options, ...rest }, await loadMappings(), { readOnly: true }, report),
   );
   const { guard } = await backend.guard(undefined);
   return async (nodes) => {

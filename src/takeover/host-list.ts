@@ -24,11 +24,11 @@ interface Listed extends DownOptions {
 
 /** Lists nova-baremetal's machines, or those with an Ironic compute node or only an instance. */
 export function listHosts(
-  { novaDb, novaBmDb, ...words }: Listed,
+  { novaDb, novaBmDb, ...options }: Listed,
   work: (rows: AsyncIterable<OwnedRow>) => Promise<void>,
 ): Promise<void> {
   return closing(async (keep) => {
-    const down = await downTime(words);
+    const down = await downTime(options);
     const database = keep(await openRole("nova-db", novaDb, { readOnly: true }));
     await identifyNova(database, MOVED_TABLES);
     const hosts = new Map((await readComputeHosts(database)).map((one) => [one.host, one]));
@@ -56,8 +56,8 @@ function rowOf(
   hosts: ReadonlyMap<string, ComputeHost>,
   down: number,
 ): OwnedRow {
-  const named = [...computes.map((row) => row.owner), ...instances.map(({ host }) => host)];
-  const owners = [...new Set(named.flatMap((host) => host ?? []))];
+  const hostNames = [...computes.map((row) => row.owner), ...instances.map(({ host }) => host)];
+  const owners = [...new Set(hostNames.flatMap((host) => host ?? []))];
   const service = hosts.get(owners[0] ?? "");
   const [instance] = instances;
   return {
@@ -102,13 +102,13 @@ async function* legacyRows(
     for (const { id, uuid, service_host, task_state, instance_uuid, epoch, silent } of page) {
       const service = hosts.get(service_host ?? "");
       const by = fenced.get(service_host ?? "") ?? null;
-      const named = [`node:${uuid}`, `instance:${instance_uuid}`, `host:${service_host}`];
+      const resources = [`node:${uuid}`, `instance:${instance_uuid}`, `host:${service_host}`];
       yield {
         ...{ machine: uuid ?? `bm_nodes.id=${id}`, name: null, owner: service_host, epoch },
         age: silent === null ? (service?.age ?? null) : Math.floor(silent / 1000),
         up: upOf(service, down),
         lock:
-          named.flatMap((name) => locks.get(name.toLowerCase()) ?? locks.get(name) ?? [])[0] ??
+          resources.flatMap((name) => locks.get(name.toLowerCase()) ?? locks.get(name) ?? [])[0] ??
           (by === null ? null : `fenced by ${by}`),
         state: task_state ?? (instance_uuid === null ? "idle" : null),
         instance: instance_uuid,

@@ -16,19 +16,19 @@ import type { MoveTarget } from "./target.ts";
 /** @throws MigrationError N2I-E317 if no machine can be moved, N2I-E315 for a takeover plan */
 export function moveHosts(
   variant: MoveTarget["variant"],
-  words: LegacyPlaces & { readonly run: string },
+  options: LegacyPlaces & { readonly run: string },
   sink: Sink,
 ): Promise<HostMoved> {
-  return inRun(words.run, "host move", { kind: "takeover", variant }, (run) =>
+  return inRun(options.run, "host move", { kind: "takeover", variant }, (run) =>
     closing(async (keep) => {
       const plan = await presentMoves(run);
       checkMode(run, plan, variant);
       await checkMovable(plan);
       await checkWindow(run, "host move");
       // The move needs the plan's options for boot files.
-      const given = variant === "baremetal" ? await legacyOptions(run, words) : words;
-      const target = await openTarget(variant, given, keep, { readOnly: false }, sink.say);
-      await saveOptions(run, "host", given);
+      const allOptions = variant === "baremetal" ? await legacyOptions(run, options) : options;
+      const target = await openTarget(variant, allOptions, keep, { readOnly: false }, sink.report);
+      await saveOptions(run, "host", allOptions);
       await sink.confirm(target.question(plan.manifest));
       return target.move(run, plan, sink);
     }),

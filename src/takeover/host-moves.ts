@@ -69,32 +69,32 @@ const NOTHING = (): Promise<void> => Promise.resolve();
  * One transaction per batch. Resumes from existing changes. A machine with a changed row is skipped
  * completely.
  *
- * @param begun runs before the first write, after all checks
+ * @param onStart runs before the first write, after all checks
  * @throws MigrationError N2I-E316 if a host that machines leave reports, N2I-E317 if a destination
  * is no longer suitable, N2I-E300 if a row is not as planned
  */
 export function performMoves(
   run: RunFolder,
-  place: MoveTarget,
+  clients: MoveTarget,
   plan: MovePlan,
   sink: Sink,
-  begun: (session: RunSession) => Promise<void> = NOTHING,
+  onStart: (session: RunSession) => Promise<void> = NOTHING,
 ): Promise<HostMoved> {
   const { manifest } = plan;
-  return withHosts(run, place, [plan], async ({ session, target, parts, check }) => {
-    const world = await place.world();
-    await checkPairs(world, plan);
+  return withHosts(run, clients, [plan], async ({ session, target, parts, check }) => {
+    const facts = await clients.readFacts();
+    await checkPairs(facts, plan);
     // Before the fence, the plan's report_count counts: the fence statement compares it.
     const isFencedNow = ({ id }: OldHost): boolean =>
-      world.hosts.some((one) => one.id === id && isFenced(one));
-    const seen = manifest.from.every(isFencedNow)
-      ? await silentSince(target, place, manifest, sink)
+      facts.hosts.some((one) => one.id === id && isFenced(one));
+    const oldHosts = manifest.from.every(isFencedNow)
+      ? await silentSince(target, clients, manifest, sink)
       : manifest.from;
     const watch = async (): Promise<void> => {
       await check();
-      await checkDead(target, seen);
+      await checkDead(target, oldHosts);
     };
-    await begun(session);
+    await onStart(session);
     const fence = {
       ...fenceLeg(parts.fence, plan),
       ...{ check: watch, precondition: NOTHING },
@@ -112,14 +112,14 @@ export function performMoves(
       // A plan that was interrupted before this entry is resumed.
       await endPlan(session, plan.sha256);
       if (moved.excluded.length > 0 && moved.done + moved.found === 0) {
-        const whys = moved.excluded.map(({ line, why }) => `${line.uuid}: ${why}`);
+        const whys = moved.excluded.map(({ line, reason }) => `${line.uuid}: ${reason}`);
         throw new MigrationError("N2I-E300", `nothing was moved: ${listed(whys, NAMED, "; ")}`);
       }
     }
     return {
       ...{ fenced: fenced.done, rows: moved.done, found: moved.found, stopped: moved.stopped },
       blocked: manifest.counts.verdicts.blocked,
-      left: moved.excluded.map(({ line, why }) => ({ id: `machine:${line.uuid}`, why })),
+      skipped: moved.excluded.map(({ line, reason }) => ({ id: `machine:${line.uuid}`, reason })),
       hosts: manifest.from.map(({ host }) => host),
     };
   });
@@ -135,7 +135,7 @@ async function changedMachines(
     steps.flatMap(({ id, machine }) => {
       const state = states.get(id);
       if (state?.is !== "other" || machine === null) return [];
-      return [[machine, `${id} ${state.why}: the machine is not moved`] as const];
+      return [[machine, `${id} ${state.reason}: the machine is not moved`] as const];
     }),
   );
 }
@@ -146,15 +146,15 @@ async function changedMachines(
  * row.
  */
 function waitUntilStarted(rows: HostSession["parts"]["rows"], target: NovaTarget) {
-  let held: UncommittedSteps | null = null;
+  let uncommitted: UncommittedSteps | null = null;
   const drop = async (): Promise<void> => {
-    await held?.drop();
-    held = null;
+    await uncommitted?.drop();
+    uncommitted = null;
   };
   const perform: typeof rows.perform = (steps, hooks) => {
-    if (held === null) return rows.perform(steps, { ...hooks, owned: () => false });
-    const { keep } = held;
-    held = null;
+    if (uncommitted === null) return rows.perform(steps, { ...hooks, owned: () => false });
+    const { keep } = uncommitted;
+    uncommitted = null;
     return keep(hooks);
   };
   return {
@@ -162,8 +162,8 @@ function waitUntilStarted(rows: HostSession["parts"]["rows"], target: NovaTarget
     async exclude(lines: readonly PlannedMove[]): Promise<Excluded> {
       await drop();
       const steps = lines.flatMap((line) => line.steps);
-      if (steps.length > 0) held = await target.hold(steps);
-      return held === null ? changedMachines(target, steps) : new Map();
+      if (steps.length > 0) uncommitted = await target.writeUncommitted(steps);
+      return uncommitted === null ? changedMachines(target, steps) : new Map();
     },
     part: { ...rows, perform },
   };
@@ -192,7 +192,7 @@ export interface HostMoved {
   readonly found: number;
   readonly blocked: number;
   /** Machines that others changed since the plan. */
-  readonly left: readonly SkippedRow[];
+  readonly skipped: readonly SkippedRow[];
   readonly stopped: boolean;
   readonly hosts: readonly string[];
 }

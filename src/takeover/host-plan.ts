@@ -43,13 +43,13 @@ export interface PlannedMoves extends MovePlan {
   readonly path: string;
 }
 
-export function planMoves(words: HostPlanOptions, sink: Sink): Promise<PlannedMoves> {
-  const variant = words.novaBmDb === undefined ? "ironic" : "baremetal";
-  return inRun(words.run, "host plan", { kind: "takeover", variant, create: true }, (run) =>
+export function planMoves(options: HostPlanOptions, sink: Sink): Promise<PlannedMoves> {
+  const variant = options.novaBmDb === undefined ? "ironic" : "baremetal";
+  return inRun(options.run, "host plan", { kind: "takeover", variant, create: true }, (run) =>
     closing(async (keep) => {
-      const target = await openTarget(variant, words, keep, { readOnly: true }, sink.say);
-      const planned = await makeMoves(run, target, "move", words, sink);
-      await saveOptions(run, "host", words);
+      const target = await openTarget(variant, options, keep, { readOnly: true }, sink.report);
+      const planned = await makeMoves(run, target, "move", options, sink);
+      await saveOptions(run, "host", options);
       return planned;
     }),
   );
@@ -64,11 +64,11 @@ export async function makeMoves(
   { during }: Pick<Sink, "during">,
 ): Promise<PlannedMoves> {
   const looked_at = new Date().toISOString();
-  const world = await target.world();
-  const asked = await moveRequestOf(run, mode, options, world);
+  const facts = await target.readFacts();
+  const request = await moveRequestOf(run, mode, options, facts);
   const { site, sha256: siteDigest } = await siteOf(options.site);
-  const planner = await target.planner(world, asked, acceptedBy(site));
-  const left = new Set<string>(options.from === undefined ? [] : [options.from]);
+  const planner = await target.planner(facts, request, acceptedBy(site));
+  const sources = new Set<string>(options.from === undefined ? [] : [options.from]);
   const tally = createTally();
   const plan = await createPlan(run);
   try {
@@ -80,7 +80,7 @@ export async function makeMoves(
         for await (const page of planner.machines(options)) {
           for (const line of page) {
             // Only hosts that machines leave are read, and have their queues purged.
-            if (line.verdict === "move" && line.from !== line.to) left.add(line.from);
+            if (line.verdict === "move" && line.from !== line.to) sources.add(line.from);
             tally.add(line);
             const wait = writer.write(line);
             if (wait !== undefined) await wait;
@@ -90,15 +90,15 @@ export async function makeMoves(
       },
       () => `${counted(tally.counts().machines, "machine")}`,
     );
-    const { left: from, findings, fence } = await planner.hosts([...left].toSorted());
+    const { oldHosts: from, findings, fence } = await planner.hosts([...sources].toSorted());
     const { identity, source } = target;
-    const decided = { site: siteDigest, force_aggregates: asked.forceAggregates };
+    const decided = { site: siteDigest, force_aggregates: request.forceAggregates };
     const manifest = {
       ...({ kind: "hosts", tool: VERSION, mode } as const),
       made_at: new Date().toISOString().slice(0, 19).replace("T", " "),
       ...{ looked_at, ...(source === undefined ? decided : {}), target: identity },
       ...(source !== undefined && { nova_bm: source }),
-      ...{ from, findings, fence, to: asked.to, service_down_time: asked.down },
+      ...{ from, findings, fence, to: request.to, service_down_time: request.down },
       ...{ counts: tally.counts(), nova: null },
     };
     await plan.finish(manifest, () => Promise.resolve());
@@ -111,27 +111,27 @@ export async function makeMoves(
 }
 
 export function hostsIn({ to = [] }: Pick<PlanOptions, "to">): readonly string[] {
-  return [...new Set(to.flatMap((word) => word.split(",")))].filter(Boolean);
+  return [...new Set(to.flatMap((list) => list.split(",")))].filter(Boolean);
 }
 
 /** @throws MigrationError N2I-E100 */
 async function moveRequestOf(
   run: RunFolder,
   mode: MoveMode,
-  words: PlanOptions,
+  options: PlanOptions,
   { hosts, types }: MoveFacts,
 ): Promise<MoveRequest> {
-  const to = hostsIn(words);
-  const { from, forceAggregates = false } = words;
-  const known = [...hosts, ...Array.from(types.keys(), (host) => ({ host }))];
-  for (const name of [...to, from ?? []].flat()) checkSpelling(name, known);
-  const down = await downTime(words);
+  const to = hostsIn(options);
+  const { from, forceAggregates = false } = options;
+  const existing = [...hosts, ...Array.from(types.keys(), (host) => ({ host }))];
+  for (const name of [...to, from ?? []].flat()) checkSpelling(name, existing);
+  const down = await downTime(options);
   return { mode, to, down, forceAggregates, reason: `nova2ironic ${basename(run.path)}` };
 }
 
 /** @throws MigrationError N2I-E100 for a name that differs only in case from a known one */
-export function checkSpelling(name: string, known: readonly { readonly host: string }[]): void {
-  const alike = known.filter(({ host }) => host.toLowerCase() === name.toLowerCase());
+export function checkSpelling(name: string, existing: readonly { readonly host: string }[]): void {
+  const alike = existing.filter(({ host }) => host.toLowerCase() === name.toLowerCase());
   if (alike.length > 0 && !alike.some(({ host }) => host === name))
     throw new MigrationError("N2I-E100", `Nova spells ${name} as ${alike[0]?.host}`);
 }

@@ -50,27 +50,27 @@ export interface ReadmitOptions extends LegacyPlaces {
  */
 export function readmit(
   variant: MoveTarget["variant"],
-  words: ReadmitOptions,
+  options: ReadmitOptions,
   sink: Sink,
 ): Promise<number | null> {
-  const { compute: host } = words;
-  return inRun(words.run, "host readmit", { kind: "takeover", variant }, async (run) => {
+  const { compute: host } = options;
+  return inRun(options.run, "host readmit", { kind: "takeover", variant }, async (run) => {
     const { entries } = await readJournal(run);
-    const plans = await (variant === "ironic" ? fencing : taking)(run, host, entries);
+    const plans = await (variant === "ironic" ? fencing : takes)(run, host, entries);
     await checkWindow(run, "host readmit");
     return closing(async (keep) => {
-      const opening = [keep, { readOnly: false }, sink.say] as const;
-      const doing = { words, entries, sink };
+      const opening = [keep, { readOnly: false }, sink.report] as const;
+      const doing = { options, entries, sink };
       if (variant === "ironic")
-        return liftFences(run, await openHostClients(words, ...opening), plans, doing);
-      const place = await openLegacyClients(await legacyPlaces(run, words), ...opening);
-      return liftLease(run, place, plans, doing);
+        return liftFences(run, await openHostClients(options, ...opening), plans, doing);
+      const clients = await openLegacyClients(await legacyPlaces(run, options), ...opening);
+      return liftLease(run, clients, plans, doing);
     });
   });
 }
 
 interface Readmitting {
-  readonly words: ReadmitOptions;
+  readonly options: ReadmitOptions;
   readonly entries: Entries;
   readonly sink: Sink;
 }
@@ -85,10 +85,9 @@ async function fencing(
   for (const plan of await movePlans(run, entries)) {
     checkSpelling(host, plan.manifest.from);
     const { mode, from } = plan.manifest;
-    const unfenced =
-      mode === "takeover" && from.some((one) => one.host === host && one.id === null);
-    const fences = await fencesOf([plan], entries, { wants: ofHost(host) });
-    if (fences > 0 || unfenced) plans.push(plan);
+    const noFence = mode === "takeover" && from.some((one) => one.host === host && one.id === null);
+    const fences = await fencesOf([plan], entries, { selects: ofHost(host) });
+    if (fences > 0 || noFence) plans.push(plan);
   }
   if (plans.length > 0 && !hasLifted(host, entries)) return plans;
   throw new MigrationError("N2I-E319", `this run did not fence ${host}`, {
@@ -97,11 +96,7 @@ async function fencing(
 }
 
 /** @throws MigrationError N2I-E319 if no plan moved machines of the host */
-async function taking(
-  run: RunFolder,
-  host: string,
-  entries: Entries,
-): Promise<readonly MovePlan[]> {
+async function takes(run: RunFolder, host: string, entries: Entries): Promise<readonly MovePlan[]> {
   const plan = await presentMoves(run);
   checkSpelling(host, plan.manifest.from);
   if (await isAbout(host, plan, entries)) return [plan];
@@ -112,25 +107,25 @@ async function taking(
 
 async function liftFences(
   run: RunFolder,
-  place: MoveTarget,
+  clients: MoveTarget,
   plans: readonly MovePlan[],
-  { words, sink }: Readmitting,
+  { options, sink }: Readmitting,
 ): Promise<number | null> {
-  const { compute: host } = words;
-  const check = await mayComeBack(place, plans, words, sink, async () =>
+  const { compute: host } = options;
+  const check = await mayComeBack(clients, plans, options, sink, async () =>
     foundIn(
-      await servedElsewhere(place.database, host),
+      await servedElsewhere(clients.database, host),
       `instances have host ${host}, but other hosts serve their machines`,
     ),
   );
-  const [{ id } = { id: null }] = await readBeats(place.database, [host]);
+  const [{ id } = { id: null }] = await readBeats(clients.database, [host]);
   const fenced = plans.filter(({ manifest }) => manifest.fence.some(({ key }) => key.id === id));
   await sink.confirm(
     fenced.length === 0
       ? `Readmit ${host}? Its service record was deleted, and its fence with it.`
-      : `Lift the fence of ${host} in ${place.database.shown}?`,
+      : `Lift the fence of ${host} in ${clients.database.label}?`,
   );
-  return withHosts(run, place, plans, async (hosts) => {
+  return withHosts(run, clients, plans, async (hosts) => {
     if (fenced.length === 0) {
       await check();
       await lifting(hosts.session, host);
@@ -140,12 +135,12 @@ async function liftFences(
     for (const plan of fenced) {
       const leg = fenceLeg(hosts.parts.fence, plan);
       const checks = { check: hosts.check, precondition: check };
-      const way = { direction: "back", only: { all: true, wants: ofHost(host) } } as const;
-      const { done, left } = await execute([{ ...leg, ...checks }], hosts.session, way);
-      if (left.length > 0)
+      const course = { direction: "back", only: { all: true, selects: ofHost(host) } } as const;
+      const { done, skipped } = await execute([{ ...leg, ...checks }], hosts.session, course);
+      if (skipped.length > 0)
         throw new MigrationError(
           "N2I-E300",
-          Array.from(left, ({ id, why }) => `${id} ${why}`).join("; "),
+          Array.from(skipped, ({ id, reason }) => `${id} ${reason}`).join("; "),
         );
       lifted += done;
     }
@@ -155,31 +150,31 @@ async function liftFences(
 
 async function liftLease(
   run: RunFolder,
-  place: LegacyClients,
+  clients: LegacyClients,
   plans: readonly MovePlan[],
-  { words, entries, sink }: Readmitting,
+  { options, entries, sink }: Readmitting,
 ): Promise<number | null> {
-  const { compute: host } = words;
+  const { compute: host } = options;
   const locked = { hosts: [host] };
-  const [lease] = await readLeases(place.leases, host);
+  const [lease] = await readLeases(clients.leases, host);
   if (lease === undefined && hasLifted(host, entries)) return null;
   if (lease?.fenced_by === null) {
     if (!isLifting(host, entries)) return null;
     // It was lifted, but the process ended before its journal entry.
-    await withLegacy(run, place, plans, locked, ({ session }) => lifting(session, host));
+    await withLegacy(run, clients, plans, locked, ({ session }) => lifting(session, host));
     return lasts(lease) ? lease.ttl - lease.age : null;
   }
-  const check = await mayComeBack(place, plans, words, sink, () => holdersText(place, host));
+  const check = await mayComeBack(clients, plans, options, sink, () => holdersText(clients, host));
   await sink.confirm(
     lease === undefined
-      ? `Readmit ${host}? ${place.leases.shown} has no lease of it.`
-      : `Lift the fence of ${host}'s lease in ${place.leases.shown}?`,
+      ? `Readmit ${host}? ${clients.leases.label} has no lease of it.`
+      : `Lift the fence of ${host}'s lease in ${clients.leases.label}?`,
   );
-  await withLegacy(run, place, plans, locked, async ({ session }) => {
+  await withLegacy(run, clients, plans, locked, async ({ session }) => {
     // Another process may have changed it before this one had the lock.
     await check();
     await lifting(session, host, async () => {
-      if (lease !== undefined && !(await liftFence(place.leases, lease)))
+      if (lease !== undefined && !(await liftFence(clients.leases, lease)))
         throw new MigrationError("N2I-E300", `the lease of ${host} was changed in the meantime`);
     });
   });
@@ -187,26 +182,26 @@ async function liftLease(
 }
 
 /**
- * @param held returns the conflicts of its machines
+ * @param holders returns the conflicts of its machines
  * @returns repeats the check
  * @throws MigrationError N2I-E319 with all reasons
  */
 async function mayComeBack(
-  place: MoveTarget,
+  clients: MoveTarget,
   plans: readonly MovePlan[],
   { compute: host, queuePurged }: ReadmitOptions,
   sink: Sink,
-  held: () => Promise<readonly string[]>,
+  holders: () => Promise<readonly string[]>,
 ): Promise<() => Promise<void>> {
-  const still = await silentAt(place, host, plans, sink);
+  const silentCount = await silentAt(clients, host, plans, sink);
   const check = async (): Promise<void> => {
-    const reports = still !== (await countOf(place, host));
-    const why = [
+    const reports = silentCount !== (await countOf(clients, host));
+    const reasons = [
       ...(reports ? [`nova-compute of ${host} runs again: stop it first`] : []),
-      ...(await held()),
+      ...(await holders()),
       ...(queuePurged ? [] : [notPurged(host)]),
     ];
-    if (why.length > 0) throw new MigrationError("N2I-E319", why.join("; "));
+    if (reasons.length > 0) throw new MigrationError("N2I-E319", reasons.join("; "));
   };
   await check();
   return check;
@@ -218,18 +213,18 @@ function ofHost(host: string): (step: NovaStep) => boolean {
 
 /** A host that ran since its fence is watched again. Null: it runs. */
 async function silentAt(
-  place: MoveTarget,
+  clients: MoveTarget,
   host: string,
   plans: readonly MovePlan[],
   sink: Sink,
 ): Promise<number | null> {
-  const seen = plans.flatMap(({ manifest }) => manifest.from.filter((one) => one.host === host));
-  const now = await countOf(place, host);
+  const past = plans.flatMap(({ manifest }) => manifest.from.filter((one) => one.host === host));
+  const now = await countOf(clients, host);
   // Without an earlier read in a plan, silence is not proved.
-  const stands = seen.length > 0 && seen.every(({ report_count }) => (report_count ?? 0) === now);
-  if (stands) return now;
+  const isSilent = past.length > 0 && past.every(({ report_count }) => (report_count ?? 0) === now);
+  if (isSilent) return now;
   const down = Math.max(...plans.map(({ manifest }) => manifest.service_down_time));
-  return (await isSilentAgain(place, host, down, sink)) ? countOf(place, host) : null;
+  return (await isSilentAgain(clients, host, down, sink)) ? countOf(clients, host) : null;
 }
 
 async function countOf({ database }: MoveTarget, host: string): Promise<number> {
@@ -250,18 +245,18 @@ async function holdersText(
   { leases, database }: LegacyClients,
   host: string,
 ): Promise<readonly string[]> {
-  const named = await instancesOn(database, host);
+  const instances = await instancesOn(database, host);
   const taken = await takenNodes(
     leases,
     host,
-    named.map(({ uuid }) => uuid),
+    instances.map(({ uuid }) => uuid),
   );
   const half: string[] = [];
   for await (const page of nodesOf(leases, host))
     for (const { uuid, task_state } of page) if (task_state === MIGRATING) half.push(uuid);
-  for (const { node, task_state } of named)
+  for (const { node, task_state } of instances)
     if (task_state === MIGRATING && node !== null && !half.includes(node)) half.push(node);
-  const locked = named.filter(
+  const locked = instances.filter(
     (one) => isUnlocked(one) && one.task_state !== MIGRATING && !taken.includes(one.uuid),
   );
   const uuids = locked.map(({ uuid }) => uuid);

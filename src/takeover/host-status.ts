@@ -17,25 +17,25 @@ export async function hostState(run: RunFolder) {
   const { entries } = await readJournal(run);
   const isLegacy = (await kindOf(run)).variant === "baremetal";
   const { mode, from, to, counts, fence } = plan.manifest;
-  const { move, there, blocked } = counts.verdicts;
+  const { move, there: atTarget, blocked } = counts.verdicts;
   const progress = isLegacy ? legacyProgress(plan, entries) : await progressOf(run, plan, entries);
   const names = from.length === 0 ? "" : ` from ${from.map(({ host }) => host).join(", ")}`;
-  const given = { run: run.path };
+  const options = { run: run.path };
   const next = (): string => {
-    if (progress.next === "rollback") return nextCommand("rollback", given, { all: true });
-    if (progress.next === "verify") return nextCommand("verify", given);
+    if (progress.next === "rollback") return nextCommand("rollback", options, { all: true });
+    if (progress.next === "verify") return nextCommand("verify", options);
     if (progress.next === "nothing") return "nothing, this run was rolled back";
     if (move === 0 && fence.length === 0)
       return `no machine can be moved. For the reasons, run nova2ironic show ${run.path}/plan`;
-    if (mode === "move") return nextCommand("host", given, {}, "move");
+    if (mode === "move") return nextCommand("host", options, {}, "move");
     if (isLegacy && takenByHand(entries).size === 0)
       return `the agent of ${to.join(", ")} resumes it`;
     const where = { from: from[0]?.host, to: to.join(",") };
-    return nextCommand("host", given, where, "takeover");
+    return nextCommand("host", options, where, "takeover");
   };
   return {
     fields: {
-      plan: `${mode}${names} to ${to.join(", ")}: ${counted(move, "machine")} to move, ${there} already there, ${blocked} blocked, sha256 ${plan.sha256.slice(0, 12)}`,
+      plan: `${mode}${names} to ${to.join(", ")}: ${counted(move, "machine")} to move, ${atTarget} already there, ${blocked} blocked, sha256 ${plan.sha256.slice(0, 12)}`,
       ...{ move: progress.move, fence: progress.fence },
     },
     next: next(),
@@ -69,23 +69,23 @@ function nextOf(
   if (last?.do !== "undone") return isComplete(plan, entries) ? "verify" : null;
   if (rows === 0) return "nothing";
   // A rollback with --all was interrupted between batches, or before the fence.
-  const way = batchesOf(entries, HOST_ROWS).findLast(({ do: act }) => WAYS.has(act));
-  const cut = way?.do === "undo" && way.nodes === "all";
+  const lastBatch = batchesOf(entries, HOST_ROWS).findLast(({ do: act }) => WAYS.has(act));
+  const cut = lastBatch?.do === "undo" && lastBatch.nodes === "all";
   return cut || rows === fences ? "rollback" : "verify";
 }
 
 function isComplete({ sha256, manifest }: MovePlan, entries: Entries): boolean {
   if (!plansOf(entries, ...HOST_PARTS).includes(sha256)) return false;
   const { open, rows, preExisting } = ownershipOf(entries, HOST_ROWS, sha256);
-  const there = [...rows.values()].reduce((sum, more) => sum + more, preExisting.size);
+  const existing = [...rows.values()].reduce((sum, more) => sum + more, preExisting.size);
   const { computes, instances } = manifest.counts;
-  return open.length === 0 && there >= computes + instances;
+  return open.length === 0 && existing >= computes + instances;
 }
 
 function legacyProgress({ manifest }: MovePlan, entries: Entries) {
-  const begun = startedChangesIn(entries, LEGACY);
-  const open = [...begun.values()].filter((one) => one.open).length;
-  const done = begun.size - open;
+  const started = startedChangesIn(entries, LEGACY);
+  const open = [...started.values()].filter((one) => one.open).length;
+  const done = started.size - open;
   const last = entries.findLast((entry) => "id" in entry && entry.part === LEGACY);
   // A plan of another kind does not describe the moves in the journal.
   const isUndoing = last?.do === "return" || manifest.nova_bm === undefined;
@@ -94,7 +94,7 @@ function legacyProgress({ manifest }: MovePlan, entries: Entries) {
   const next = isUndoing ? "rollback" : isUndone ? "nothing" : isComplete ? "verify" : null;
   return {
     move: `${counted(done, "machine is", "machines are")} moved, ${open} in progress`,
-    ...{ fence: fencedText(entries), changed: begun.size, next },
+    ...{ fence: fencedText(entries), changed: started.size, next },
   };
 }
 

@@ -35,7 +35,6 @@ export interface TakeoverOptions extends HostPlanOptions {
   readonly confirmedDown: boolean;
   readonly yes?: boolean;
   readonly settle?: number;
-  /** Only shows the plan. */
   readonly plan: boolean;
 }
 
@@ -50,37 +49,37 @@ const PACE = 500;
  * @throws MigrationError N2I-E316 if the host is up
  */
 export function takeOver(
-  words: TakeoverOptions,
+  options: TakeoverOptions,
   sink: Sink,
   show: (made: PlannedMoves) => Promise<void>,
 ): Promise<HostMoved | null> {
   return inRun(
-    words.run,
+    options.run,
     "host takeover",
     { kind: "takeover", variant: "ironic", create: true },
     (run) =>
       closing(async (keep) => {
-        const place = await openHostClients(words, keep, { readOnly: words.plan }, sink.say);
-        const begun = await startedPlan(run, place, words);
-        if (begun !== null) await goOn(run, begun, words, sink, show);
-        const plan = begun ?? (await watchedPlan(run, place, words, { sink, show }));
-        if (words.plan) return null;
+        const nova = await openHostClients(options, keep, { readOnly: options.plan }, sink.report);
+        const resumable = await startedPlan(run, nova, options);
+        if (resumable !== null) await goOn(run, resumable, options, sink, show);
+        const plan = resumable ?? (await watchedPlan(run, nova, options, { sink, show }));
+        if (options.plan) return null;
         const { entries } = await readJournal(run);
-        if (begun !== null && isThrough(plan, entries)) {
-          sink.say(
-            `No machine of ${words.from} is left. verify shows the hosts that serve its machines now.`,
+        if (resumable !== null && isThrough(plan, entries)) {
+          sink.report(
+            `No machine of ${options.from} is left. verify shows the hosts that serve its machines now.`,
           );
           return foundDone(plan, entries);
         }
         // A host is fenced only if machines can be moved.
         await checkMovable(plan);
         await checkWindow(run, "host takeover");
-        await saveOptions(run, "host", words);
+        await saveOptions(run, "host", options);
         const { verdicts } = plan.manifest.counts;
         const machines = { machines: verdicts.move, to: plan.manifest.to.join(", ") };
-        await askDown(words, machines, place, sink);
-        return performMoves(run, place, plan, sink, (session) =>
-          runFence(words, plan.sha256, session, sink),
+        await askDown(options, machines, nova, sink);
+        return performMoves(run, nova, plan, sink, (session) =>
+          runFence(options, plan.sha256, session, sink),
         );
       }),
   );
@@ -89,42 +88,42 @@ export function takeOver(
 /** Null if the host must be watched again. */
 async function startedPlan(
   run: RunFolder,
-  place: MoveTarget,
+  nova: MoveTarget,
   { from }: TakeoverOptions,
 ): Promise<MovePlan | null> {
   const plan = await orNull(presentMoves(run), "N2I-E110");
   if (plan === null) return null;
   const { entries } = await readJournal(run);
   const last = entries.findLast((entry) => "part" in entry && HOST_PARTS.includes(entry.part));
-  const begun = plansOf(entries, ...HOST_PARTS).includes(plan.sha256);
-  const { mode, from: left } = plan.manifest;
-  const isOwned = mode === "takeover" && left.some(({ host }) => host === from);
-  if (!begun || !isOwned) return null;
+  const isStarted = plansOf(entries, ...HOST_PARTS).includes(plan.sha256);
+  const { mode, from: oldHosts } = plan.manifest;
+  const isOwned = mode === "takeover" && oldHosts.some(({ host }) => host === from);
+  if (!isStarted || !isOwned) return null;
   if ((await rowsToRestore([plan], entries)) === 0) return null;
   const isUndoing = last?.do === "undo" || last?.do === "undone";
   if (!isUndoing && !isThrough(plan, entries)) return plan;
   // Remaining or restored machines are planned again. Otherwise the plan is kept.
-  for await (const nodes of (await place.machines()).owned(from)) if (nodes.length > 0) return null;
+  for await (const nodes of (await nova.machines()).owned(from)) if (nodes.length > 0) return null;
   return plan;
 }
 
 async function foundDone(plan: MovePlan, entries: Entries): Promise<HostMoved> {
-  const found = await rowsToRestore([plan], entries, { all: false, wants: () => true });
+  const found = await rowsToRestore([plan], entries, { all: false, selects: () => true });
   const hosts = plan.manifest.from.map(({ host }) => host);
-  return { fenced: 0, rows: 0, found, blocked: 0, left: [], stopped: false, hosts };
+  return { fenced: 0, rows: 0, found, blocked: 0, skipped: [], stopped: false, hosts };
 }
 
 /** @throws MigrationError N2I-E100 if options differ from the started plan */
 async function goOn(
   run: RunFolder,
   plan: MovePlan,
-  words: TakeoverOptions,
-  { say }: Sink,
+  options: TakeoverOptions,
+  { report }: Sink,
   show: (made: PlannedMoves) => Promise<void>,
 ): Promise<void> {
   const { manifest } = plan;
   const { to, service_down_time: down, made_at } = manifest;
-  const [hosts, seconds] = [hostsIn(words), await configuredDownTime(words)];
+  const [hosts, seconds] = [hostsIn(options), await configuredDownTime(options)];
   const other =
     hosts.toSorted().join() === to.toSorted().join()
       ? seconds !== null && seconds !== down && `a service_down_time of ${down} s, not ${seconds} s`
@@ -133,10 +132,10 @@ async function goOn(
     throw new MigrationError("N2I-E100", `this takeover was started with ${other}`, {
       fix: `Use the same options, or roll back first: nova2ironic rollback --run ${run.path} --all`,
     });
-  const { sha256: site } = await siteOf(words.site);
+  const { sha256: site } = await siteOf(options.site);
   const later = [
     ...((manifest.site ?? null) === site ? [] : ["--site"]),
-    ...((manifest.force_aggregates ?? false) === (words.forceAggregates ?? false)
+    ...((manifest.force_aggregates ?? false) === (options.forceAggregates ?? false)
       ? []
       : ["--force-aggregates"]),
   ];
@@ -144,8 +143,8 @@ async function goOn(
     later.length === 0
       ? ""
       : `. ${later.join(" and ")} ${later.length > 1 ? "are" : "is"} used after it is finished`;
-  say(`Resuming the plan of ${made_at}${rest}.`);
-  if (words.plan) await show({ ...plan, path: `${run.path}/${PLAN}` });
+  report(`Resuming the plan of ${made_at}${rest}.`);
+  if (options.plan) await show({ ...plan, path: `${run.path}/${PLAN}` });
 }
 
 /**
@@ -156,14 +155,14 @@ async function goOn(
  */
 export async function watchedPlan(
   run: RunFolder,
-  place: MoveTarget,
-  words: TakeoverOptions,
+  nova: MoveTarget,
+  options: TakeoverOptions,
   { sink, show, before }: Planning,
 ): Promise<MovePlan> {
-  const watched = await watchHost(place, words.from, await downTime(words), sink);
-  await settle(place, words, sink);
+  const watched = await watchHost(nova, options.from, await downTime(options), sink);
+  await settle(nova, options, sink);
   await before?.();
-  const made = await makeMoves(run, place, "takeover", words, sink);
+  const made = await makeMoves(run, nova, "takeover", options, sink);
   for (const { id, host, report_count, last_seen_up } of made.manifest.from)
     if (id !== null && (watched?.id !== id || hasReported(watched, { report_count, last_seen_up })))
       throw new MigrationError("N2I-E316", `nova-compute of ${host} reported after it was watched`);
@@ -181,14 +180,14 @@ interface Planning {
 async function settle(
   { database }: Pick<MoveTarget, "database">,
   { from, settle: seconds = 0 }: TakeoverOptions,
-  { say }: Sink,
+  { report }: Sink,
 ): Promise<void> {
   const end = now() + seconds * 1000;
-  for (let told = false; now() < end; told = true) {
+  for (let reported = false; now() < end; reported = true) {
     const busy = await busyInstances(database, from);
     if (busy === 0) return;
-    if (!told)
-      say(
+    if (!reported)
+      report(
         `Waiting at most ${seconds} s: ${counted(busy, "instance")} of ${from} with a task in progress.`,
       );
     await rest(PACE);
@@ -203,7 +202,7 @@ export async function askDown(
   { confirm }: Pick<Sink, "confirm">,
 ): Promise<void> {
   if (confirmedDown) return;
-  const what = `Move ${counted(machines, "machine")} to ${to} in ${database.shown}?`;
+  const what = `Move ${counted(machines, "machine")} to ${to} in ${database.label}?`;
   if (fenceCommand !== undefined) return confirm(what);
   if (yes)
     throw new MigrationError("N2I-E303", `--yes does not confirm that ${from} is down`, {

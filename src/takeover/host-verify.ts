@@ -30,22 +30,22 @@ export interface HostVerifyOptions extends LegacyPlaces {
 }
 
 /** @throws MigrationError N2I-E326 if the plan moves no machine */
-export async function verifyHosts(words: HostVerifyOptions, sink: Sink): Promise<VerifiedRows> {
-  const run = await openRun(words.run, { create: false });
+export async function verifyHosts(options: HostVerifyOptions, sink: Sink): Promise<VerifiedRows> {
+  const run = await openRun(options.run, { create: false });
   return closing(async (keep) => {
     const present = await presentMoves(run);
     const { entries } = await readJournal(run);
     const changed = await movePlans(run, entries);
     const earlier = changed.filter(({ sha256 }) => sha256 !== present.sha256);
     const { variant = "ironic" } = await kindOf(run);
-    const given = variant === "baremetal" ? await legacyPlaces(run, words) : words;
-    const target = await openTarget(variant, given, keep, { readOnly: true }, sink.say);
+    const allOptions = variant === "baremetal" ? await legacyPlaces(run, options) : options;
+    const target = await openTarget(variant, allOptions, keep, { readOnly: true }, sink.report);
     const verdicts = async function* (): AsyncGenerator<RowVerdict> {
-      const { hosts } = await target.world();
-      yield* judged(target, { plans: [present, ...earlier], hosts, entries }, words, sink);
+      const { hosts } = await target.readFacts();
+      yield* judged(target, { plans: [present, ...earlier], hosts, entries }, options, sink);
     };
     const { machines } = present.manifest.counts;
-    const counts = await listVerdicts(verdicts(), machines, sink, words.allRows);
+    const counts = await listVerdicts(verdicts(), machines, sink, options.allRows);
     if (counts.validated + counts.wrong === 0)
       throw new MigrationError("N2I-E326", "the plan does not move any machine");
     return counts;
@@ -72,36 +72,36 @@ async function* judged(
       .flatMap((plan) => oldHosts(plan, entries))
       .map((one) => [one.host, one] as const),
   );
-  for (const left of hosts.values()) {
-    const service = services.find(({ host }) => host === left.host);
-    const lease = leases.find(({ host, fenced_by }) => host === left.host && fenced_by !== null);
+  for (const oldHost of hosts.values()) {
+    const service = services.find(({ host }) => host === oldHost.host);
+    const lease = leases.find(({ host, fenced_by }) => host === oldHost.host && fenced_by !== null);
     const fenced = lease !== undefined || (service !== undefined && isFenced(service));
     const planned = plans
       .flatMap(({ manifest }) => manifest.from)
-      .filter(({ host }) => host === left.host);
+      .filter(({ host }) => host === oldHost.host);
     // A nova-compute whose service record was deleted creates a new record, which is not fenced.
     const isNew =
       planned.length > 0 && service !== undefined && planned.every(({ id }) => id !== service.id);
     // Readmission made the other checks.
-    if ((isNew || !fenced) && (await wasReadmitted(left.host, plans, entries))) continue;
+    if ((isNew || !fenced) && (await wasReadmitted(oldHost.host, plans, entries))) continue;
     const ran =
       lease === undefined
-        ? service !== undefined && service.report_count !== left.report_count
-        : ranSinceFenced(left, service, lease);
+        ? service !== undefined && service.report_count !== oldHost.report_count
+        : ranSinceFenced(oldHost, service, lease);
     const down = Math.max(...plans.map(({ manifest }) => manifest.service_down_time));
     // A fence by others is lifted by them. This run only needs an empty queue.
-    const ours = plans.some(({ manifest }) => fences(manifest, left.host));
+    const runFences = plans.some(({ manifest }) => fences(manifest, oldHost.host));
     // A host without a lease or service has no fence, and must not run before it is readmitted.
     const isTaken = ({ manifest: { mode, from } }: MovePlan): boolean =>
-      mode === "takeover" && from.some(({ host }) => host === left.host);
-    const taken = ours || plans.some(isTaken);
+      mode === "takeover" && from.some(({ host }) => host === oldHost.host);
+    const taken = runFences || plans.some(isTaken);
     const started = isNew && taken;
     const runs =
       started ||
-      (ran && (fenced || taken) && !(await isSilentAgain(target, left.host, down, sink)));
-    if (runs || fenced || ours || (taken && service === undefined))
-      yield judgeHost(left, service, { fenced: fenced || started || !ours, runs, started });
-    yield queueVerdict(left.host, queuePurged);
+      (ran && (fenced || taken) && !(await isSilentAgain(target, oldHost.host, down, sink)));
+    if (runs || fenced || runFences || (taken && service === undefined))
+      yield judgeHost(oldHost, service, { fenced: fenced || started || !runFences, runs, started });
+    yield queueVerdict(oldHost.host, queuePurged);
   }
 }
 
@@ -116,13 +116,13 @@ async function wasReadmitted(
   entries: Entries,
 ): Promise<boolean> {
   if (hasLifted(host, entries)) return true;
-  const own = plans.filter(({ manifest }) => manifest.from.some((one) => one.host === host));
-  const ours = own.filter(({ manifest }) => fences(manifest, host));
-  if ((await fencesOf(ours, entries)) > 0) return false;
+  const matching = plans.filter(({ manifest }) => manifest.from.some((one) => one.host === host));
+  const fencing = matching.filter(({ manifest }) => fences(manifest, host));
+  if ((await fencesOf(fencing, entries)) > 0) return false;
   const among = (some: readonly MovePlan[], entry: Entry, act: Entry["do"]): boolean =>
     entry.do === act && "plan" in entry && some.some(({ sha256 }) => sha256 === entry.plan);
-  const lifted = entries.findLastIndex((entry) => among(ours, entry, "undone"));
-  return lifted > entries.findLastIndex((entry) => among(own, entry, "begin"));
+  const lifted = entries.findLastIndex((entry) => among(fencing, entry, "undone"));
+  return lifted > entries.findLastIndex((entry) => among(matching, entry, "begin"));
 }
 
 function judgeHost(
@@ -154,7 +154,7 @@ function queueVerdict(host: string, purged: boolean): RowVerdict {
 
 /** Includes hosts in the journal, because an agent's last plan may move nothing. */
 function oldHosts({ manifest }: Pick<MovePlan, "manifest">, entries: Entries): readonly OldHost[] {
-  const known = new Map(manifest.from.map((one) => [one.host, one]));
+  const byHost = new Map(manifest.from.map((one) => [one.host, one]));
   for (const entry of entries) {
     const move =
       entry.do === "start" && entry.part === LEGACY && isObject(entry.observed)
@@ -162,10 +162,10 @@ function oldHosts({ manifest }: Pick<MovePlan, "manifest">, entries: Entries): r
         : null;
     if (!isObject(move) || typeof move.from !== "string" || move.from === move.to) continue;
     const { from: host } = move;
-    if (!known.has(host))
-      known.set(host, { host, id: null, report_count: null, last_seen_up: null });
+    if (!byHost.has(host))
+      byHost.set(host, { host, id: null, report_count: null, last_seen_up: null });
   }
-  return [...known.values()];
+  return [...byHost.values()];
 }
 
 export async function isAbout(

@@ -26,22 +26,22 @@ export async function watchHost(
   { database }: Pick<MoveTarget, "database">,
   host: string,
   seconds: number,
-  { say }: Pick<Sink, "say">,
+  { report }: Pick<Sink, "report">,
 ): Promise<HostBeat | undefined> {
-  const [seen] = await readBeats(database, [host]);
+  const [beat] = await readBeats(database, [host]);
   // The plan reports the missing service.
-  if (seen === undefined) return undefined;
+  if (beat === undefined) return undefined;
   const end = moment() + seconds * 1000;
-  say(
-    `Watching ${host} for ${Number(seconds.toFixed(1))} s: report_count ${seen.report_count}, last report ${seen.age} s ago.`,
+  report(
+    `Watching ${host} for ${Number(seconds.toFixed(1))} s: report_count ${beat.report_count}, last report ${beat.age} s ago.`,
   );
   for (;;) {
     const [now] = await readBeats(database, [host]);
-    if (now !== undefined && hasReported(seen, now))
+    if (now !== undefined && hasReported(beat, now))
       throw new MigrationError("N2I-E316", `nova-compute of ${host} reported ${now.age} s ago`);
-    const left = end - moment();
-    if (left <= 0) return seen;
-    await rest(Math.min(PACE, left));
+    const remaining = end - moment();
+    if (remaining <= 0) return beat;
+    await rest(Math.min(PACE, remaining));
   }
 }
 
@@ -65,8 +65,8 @@ export interface DownOptions {
 const DOWN = 60;
 
 /** The same, or Nova's default. @throws MigrationError N2I-E104 */
-export async function downTime(words: DownOptions): Promise<number> {
-  return (await configuredDownTime(words)) ?? DOWN;
+export async function downTime(options: DownOptions): Promise<number> {
+  return (await configuredDownTime(options)) ?? DOWN;
 }
 
 /** Seconds until a silent nova-compute is down, or null. @throws MigrationError N2I-E104 */
@@ -92,9 +92,9 @@ export async function configuredDownTime({
  */
 export async function silentSince(
   target: NovaTarget,
-  place: Pick<MoveTarget, "database">,
+  clients: Pick<MoveTarget, "database">,
   { mode, from, looked_at, service_down_time: down }: MovePlan["manifest"],
-  sink: Pick<Sink, "say">,
+  sink: Pick<Sink, "report">,
 ): Promise<readonly OldHost[]> {
   const beats = await target.beats(from.map(({ host }) => host));
   const passed = (Date.now() - Date.parse(looked_at)) / 1000;
@@ -107,16 +107,16 @@ export async function silentSince(
   await Promise.all(
     waits
       .filter(({ seconds }) => seconds > 0)
-      .map(({ host, seconds }) => watchHost(place, host, seconds, sink)),
+      .map(({ host, seconds }) => watchHost(clients, host, seconds, sink)),
   );
   return beats;
 }
 
 /** @throws MigrationError N2I-E316 */
-export async function checkDead(target: NovaTarget, seen: readonly OldHost[]): Promise<void> {
-  const now = await target.beats(seen.map(({ host }) => host));
+export async function checkDead(target: NovaTarget, oldHosts: readonly OldHost[]): Promise<void> {
+  const now = await target.beats(oldHosts.map(({ host }) => host));
   const alive = now.filter(({ id, report_count, last_seen_up }) => {
-    const was = seen.find((one) => one.id === id);
+    const was = oldHosts.find((one) => one.id === id);
     // A new row means that nova-compute started. Before Liberty, only report_count shows it.
     return hasReported(was && { ...was, last_seen_up }, { report_count, last_seen_up });
   });
@@ -126,12 +126,12 @@ export async function checkDead(target: NovaTarget, seen: readonly OldHost[]): P
 }
 
 /** @throws MigrationError N2I-E317 with the reasons against source or destination hosts */
-export async function checkPairs(world: MoveFacts, { manifest, lines }: MovePlan): Promise<void> {
+export async function checkPairs(facts: MoveFacts, { manifest, lines }: MovePlan): Promise<void> {
   const { mode, to, service_down_time: down, nova_bm } = manifest;
   // The plan has checked the aggregates, or was told not to.
   const driver = nova_bm === undefined ? {} : { driver: "baremetal" as const };
-  const asked: MoveRequest = { mode, to, down, forceAggregates: true, reason: "", ...driver };
-  const moves = createMoves(world, asked, () => []);
+  const request: MoveRequest = { mode, to, down, forceAggregates: true, reason: "", ...driver };
+  const moves = createMoves(facts, request, () => []);
   const pairs = new Map<string, HostPair>();
   for await (const batch of lines())
     for (const { verdict, from, to } of batch)

@@ -29,12 +29,11 @@ import {
   forwardTransition,
   isForeignMachine,
   type LegacyNow,
-  standing,
+  moveState,
 } from "./rules/legacy-states.ts";
 import type { Compared, MoveTarget } from "./target.ts";
 
 export interface OpenTarget extends MoveTarget {
-  /** The question before a plan is performed. */
   readonly question: (manifest: MovePlan["manifest"]) => string;
   readonly move: (run: RunFolder, plan: MovePlan, sink: Sink) => Promise<HostMoved>;
   /** Compares each machine of these plans with its planned state, the present plan first. */
@@ -44,30 +43,30 @@ export interface OpenTarget extends MoveTarget {
 /** @throws MigrationError as `openHostClients`, and for nova-baremetal as `openLegacyClients` */
 export async function openTarget(
   variant: MoveTarget["variant"],
-  words: LegacyPlaces,
+  options: LegacyPlaces,
   keep: Keep,
   how: { readonly readOnly: boolean },
-  say: (text: string) => void,
+  report: (text: string) => void,
 ): Promise<OpenTarget> {
   if (variant === "ironic") {
-    const place = await openHostClients(words, keep, how, say);
+    const clients = await openHostClients(options, keep, how, report);
     return {
-      ...place,
+      ...clients,
       question({ counts: { computes, instances, verdicts }, from, to }) {
         const rows = counted(computes + instances, "row");
-        return `Change ${rows} of ${place.database.shown}: ${counted(verdicts.move, "machine")} of ${names(from)} move to ${to.join(", ")}?`;
+        return `Change ${rows} of ${clients.database.label}: ${counted(verdicts.move, "machine")} of ${names(from)} move to ${to.join(", ")}?`;
       },
-      move: (run, plan, sink) => performMoves(run, place, plan, sink),
-      compare: (facts) => compareMoves(place, facts),
+      move: (run, plan, sink) => performMoves(run, clients, plan, sink),
+      compare: (facts) => compareMoves(clients, facts),
     };
   }
-  const place = await openLegacyClients(words, keep, how, say);
+  const clients = await openLegacyClients(options, keep, how, report);
   return {
-    ...place,
+    ...clients,
     question: ({ counts: { verdicts }, from, to }) =>
-      `Move ${counted(verdicts.move, "machine")} of ${names(from)} to ${to.join(", ")} in ${place.leases.shown} and ${place.database.shown}?`,
-    move: (run, plan, sink) => moveLegacy(run, place, plan, sink),
-    compare: (facts) => judgeLegacy(place, facts),
+      `Move ${counted(verdicts.move, "machine")} of ${names(from)} to ${to.join(", ")} in ${clients.leases.label} and ${clients.database.label}?`,
+    move: (run, plan, sink) => moveLegacy(run, clients, plan, sink),
+    compare: (facts) => judgeLegacy(clients, facts),
   };
 }
 
@@ -76,18 +75,18 @@ function names(hosts: MovePlan["manifest"]["from"]): string {
 }
 
 async function* compareMoves(
-  place: MoveTarget,
+  location: MoveTarget,
   { plans, hosts }: Compared,
 ): AsyncGenerator<RowVerdict> {
-  const machines = await place.machines();
-  const seen = new Set<string>();
+  const machines = await location.machines();
+  const view = new Set<string>();
   for (const { lines } of plans)
     for await (const batch of lines()) {
       // The latest plan of a machine counts.
-      const own = batch.filter(({ uuid, verdict }) => verdict !== "blocked" && !seen.has(uuid));
-      for (const { uuid } of own) seen.add(uuid);
+      const own = batch.filter(({ uuid, verdict }) => verdict !== "blocked" && !view.has(uuid));
+      for (const { uuid } of own) view.add(uuid);
       const nodes = own.map(({ uuid }) => uuid);
-      const tenants = await place.tenants?.(nodes);
+      const tenants = await location.tenants?.(nodes);
       const now = await machines.of(nodes);
       for (const [at, line] of own.entries()) {
         const machine = now[at];
@@ -169,16 +168,16 @@ async function* judgeLegacy(
     const own = await ports.of(some);
     const locks = new Map((await takenLocks(leases)).map((lock) => [lock.resource, lock]));
     for (const [index, move] of some.entries()) {
-      const seen = now[index];
+      const view = now[index];
       const lock = locks.get(`node:${move.uuid.toLowerCase()}`);
-      if (seen === undefined) continue;
-      if (isAbandoned(move, seen)) yield* judgeForeign(move, seen);
-      else yield* judgeLegacyMachine(move, seen, lock, own);
+      if (view === undefined) continue;
+      if (isAbandoned(move, view)) yield* judgeForeign(move, view);
+      else yield* judgeLegacyMachine(move, view, lock, own);
     }
   }
 }
 
-function portFault({ move: { to, tenant }, now, wanted }: ObservedPort): string | null {
+function portFault({ move: { to, tenant }, now, expected: wanted }: ObservedPort): string | null {
   const host = wanted?.host ?? to;
   if (!now) return "it is not in Neutron, or its host is not visible with these credentials";
   if (!same(now.device_id, tenant?.uuid ?? null))
@@ -204,12 +203,13 @@ function* judgeLegacyMachine(
 ): Generator<RowVerdict> {
   const { id, to } = move;
   const row = rowOf(move);
-  const stands = standing(forwardTransition(move), now);
+  const stands = moveState(forwardTransition(move), now);
   const owner = now.node?.service_host ?? null;
-  const why =
-    stands.why ?? `service_host is ${owner}, expected ${to}; task_state is ${now.node?.task_state}`;
+  const reason =
+    stands.reason ??
+    `service_host is ${owner}, expected ${to}; task_state is ${now.node?.task_state}`;
   const held = lock === undefined ? "" : `; its lock is ${holderText(lock)}`;
-  yield row(`bm_nodes:${id}`, stands.is === "after" ? null : `${why}${held}`);
+  yield row(`bm_nodes:${id}`, stands.is === "after" ? null : `${reason}${held}`);
   yield* judgeNova(move, now, to);
   // Without a login, ports are not judged.
   for (const port of ports)

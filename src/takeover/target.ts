@@ -36,14 +36,14 @@ export interface MoveTarget {
   readonly source?: ServerIdentity;
   /** nova_bm with leases, in autocommit mode. */
   readonly leases?: Database;
-  readonly world: () => Promise<MoveFacts>;
+  readonly readFacts: () => Promise<MoveFacts>;
   /** The part of `world` that an agent reads often: it reads no compute nodes. */
   readonly aggregates: () => Promise<MoveFacts["aggregates"]>;
   readonly machines: () => ReturnType<typeof openMachines>;
   /** Reads the instance of each Ironic node; null if Ironic was not given. */
   readonly tenants: ((nodes: readonly string[]) => Promise<ReadonlyMap<string, NodeTenant>>) | null;
   readonly planner: (
-    world: MoveFacts,
+    facts: MoveFacts,
     request: MoveRequest,
     acceptances: (machine: string, from: string) => readonly Acceptance[],
   ) => Promise<MovePlanner>;

@@ -30,16 +30,16 @@ const PATIENCE = 30 * 60_000;
  * all files of other origin.
  * @throws MigrationError N2I-E100 if the archive exists, N2I-E110, N2I-E120, N2I-E400
  */
-export async function support(words: SupportOptions, sink: Sink) {
-  const run = await openRun(words.run, { create: false, inner: true });
+export async function support(options: SupportOptions, sink: Sink) {
+  const run = await openRun(options.run, { create: false, inner: true });
   const { cwd, onInterrupt } = processContext();
-  const path = resolve(cwd(), words.to ?? `${basename(run.path)}-support.tar.gz`);
+  const path = resolve(cwd(), options.to ?? `${basename(run.path)}-support.tar.gz`);
   if (existsSync(path))
     throw new MigrationError("N2I-E100", `${path} already exists`, {
       fix: "Specify a different file with --to, or remove the existing file.",
     });
-  sink.say(`${VERSION}, Node ${process.version}, ${process.platform} ${process.arch}`);
-  const { files, leftOut } = await filesOf(run.path);
+  sink.report(`${VERSION}, Node ${process.version}, ${process.platform} ${process.arch}`);
+  const { files, skipped } = await filesOf(run.path);
   const temp = await createTemp(dirname(path), basename(path));
   const { signal, end } = onInterrupt();
   try {
@@ -57,13 +57,13 @@ export async function support(words: SupportOptions, sink: Sink) {
     await temp.drop();
     end();
   }
-  return { path, bytes: (await stat(path)).size, files, leftOut };
+  return { path, bytes: (await stat(path)).size, files, skipped };
 }
 
 /** Names below the run, and files that are excluded. */
 async function filesOf(run: string) {
   const files: string[] = [];
-  const leftOut: { name: string; why: string }[] = [];
+  const skipped: { name: string; reason: string }[] = [];
   for (const entry of await readdir(run, { withFileTypes: true })) {
     const { name } = entry;
     const rehearsed = name === REHEARSAL;
@@ -78,17 +78,16 @@ async function filesOf(run: string) {
   }
   if (files.length === 0)
     throw new MigrationError("N2I-E110", `${run} does not contain any file that this tool wrote`);
-  return { files: files.sort(), leftOut };
+  return { files: files.sort(), skipped };
 
   function sort(name: string, isFile: boolean): void {
-    const why = whyNot(name, isFile);
-    if (why === null) files.push(name);
-    else leftOut.push({ name, why });
+    const reason = exclusionReason(name, isFile);
+    if (reason === null) files.push(name);
+    else skipped.push({ name, reason });
   }
 }
 
-/** The reason why a file is excluded. */
-function whyNot(name: string, isFile: boolean): string | null {
+function exclusionReason(name: string, isFile: boolean): string | null {
   if (IS_KEY.test(name)) return "it opens the run's secrets";
   if (!isFile) return "it is not a regular file";
   return OURS.test(name) ? null : "this tool did not write it";

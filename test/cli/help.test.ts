@@ -77,7 +77,10 @@ test("the commands of a group have help of their own, and a missing or wrong one
     [["node", "list", "--adoptable", "-c", "Spares"], /there is no column 'Spares'/],
     [["node", "list", "--spares", "--sort-column", "BAD"], /there is no column 'BAD'/],
     [["node", "unmanage", "n-1", "--run", "r", "-c", "UUID"], /there is no column 'UUID'/],
-    [["node", "manage", "n-1", "--from", "x", "--run", "m"], /--from and <machine> exclude/],
+    [
+      ["node", "manage", "n-1", "--from", "x", "--run", "m"],
+      /--from and <machine> are mutually exclusive/,
+    ],
     [["host", "readmit", "--run", "h"], /host readmit needs <compute>/],
     [["host", "move", "--run", "h"], /host move needs --nova-db/],
     [["host", "move", "--run", "h", "--from", "A"], /host move has no option --from/],
@@ -86,16 +89,16 @@ test("the commands of a group have help of their own, and a missing or wrong one
     [["node-switchover", "--run", "o1"], /node-switchover needs <machine> or --spares/],
     [
       ["node-switchover", "--spares", "--fence-command", "x"],
-      /--spares and --fence-command exclude/,
+      /--spares and --fence-command are mutually exclusive/,
     ],
     [["node-switchover", "n-1", "--run", "o1", "--need", "1"], /--need needs --spares/],
     [["node-switchover", "--spares", "--adoptable"], /has no option --adoptable/],
     [["host", "list", "--nova-db", "x", "--service-down-time=-1"], /takes a number above 0/],
     [["run", "--run", "m1", "--watch", "4000"], /--watch takes a number from 0 to 3600/],
-    [["show", "m1/plan", "--skipped", "--diff"], /--skipped and --diff exclude/],
+    [["show", "m1/plan", "--skipped", "--diff"], /--skipped and --diff are mutually exclusive/],
     [
       ["show", "m1/plan", "--skipped", "--match", "Verdict=create"],
-      /--skipped and --match exclude/,
+      /--skipped and --match are mutually exclusive/,
     ],
   ] as const)
     await refused(words, 64, "N2I-E100", [why]);

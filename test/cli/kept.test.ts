@@ -93,7 +93,7 @@ test("another database than the run's is joined by no other of the run's, and ea
     elsewhere.err,
     /^Connections: .*; without nova-db, because --ironic-db differs from the run$/m,
   );
-  assert.match(elsewhere.err, /No Nova database was given/);
+  assert.match(elsewhere.err, /No Nova database was specified/);
   // What has a plan holds each database against it.
   await runs(0, ["extract", ...at, ...made.source]);
   await runs(0, ["plan", ...at, ...writer, ...novaOf(made)]);
@@ -133,7 +133,7 @@ test("--without leaves out what the run or a file says", async (t) => {
   const { at } = made;
   await planned(made, ...novaOf(made));
   const without = ["--without", "nova-db"];
-  assert.match((await runs(0, ["plan", ...at, ...without])).err, /No Nova database was given/);
+  assert.match((await runs(0, ["plan", ...at, ...without])).err, /No Nova database was specified/);
   await refused(["plan", ...at, "--without", "ironic-db"], 64, "N2I-E100", [/location of Ironic/]);
   await refused(["plan", ...at, "--without", "nova"], 64, "N2I-E100", [/nova-db/]);
 });

@@ -33,7 +33,7 @@ const OPEN = { journal: { entries: [BEGIN] } };
 /** A stage, what the run's files are then, and the next command line without the run and the comment. */
 const STAGES: readonly (readonly [string, Partial<RunFiles>, string])[] = [
   ["extract was killed", { snapshot: NONE, plan: NONE }, "extract"],
-  ["extracted", { plan: NONE, asked: false }, "power"],
+  ["extracted", { plan: NONE, hasReadings: false }, "power"],
   ["asked", { plan: NONE }, "plan --ironic-db DB"],
   ["planned", {}, "apply"],
   ["machines are blocked", { plan: HELD_UP }, "show"],
@@ -55,7 +55,7 @@ const STAGES: readonly (readonly [string, Partial<RunFiles>, string])[] = [
   ["rolled back", BACK, "plan --ironic-db DB"],
   [
     "rolled back without Nova",
-    { ...BACK, nova: { plan: null, entries: [], still: { rows: 7, machines: "all" } } },
+    { ...BACK, nova: { plan: null, entries: [], remaining: { rows: 7, machines: "all" } } },
     "rollback --all",
   ],
 ];
@@ -64,7 +64,7 @@ test("the next command line has the run, and the options that choose what the co
   for (const [stage, files, line] of STAGES) {
     const { next } = statusOf({
       ...{ snapshot: SNAPSHOT, plan: PLAN, nova: BESIDE, handover: null },
-      ...{ journal: { entries: [] }, run: "a run's folder", asked: true },
+      ...{ journal: { entries: [] }, run: "a run's folder", hasReadings: true },
       ...files,
     });
     const [command, ...options] = line.split(" ");

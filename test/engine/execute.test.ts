@@ -20,7 +20,7 @@ import {
   world,
 } from "./memory-part.ts";
 
-const ALL = { all: true, wants: () => true };
+const ALL = { all: true, selects: () => true };
 
 function there(of: World): readonly (readonly [string, Row])[] {
   return [...of.rows].sort(([one], [other]) => (one < other ? -1 : 1));
@@ -101,8 +101,8 @@ test("what somebody changed since is left and listed, and its machine stays", as
   const { lines, of } = made(3);
   await apply(of, lines);
   of.rows.set("node:1", { what: "node", at: 99 });
-  const { left, stays, done } = await rollback(of, lines);
-  assert.deepEqual(left, [{ id: "node:1", why: "was changed" }]);
+  const { skipped: left, unchanged: stays, done } = await rollback(of, lines);
+  assert.deepEqual(left, [{ id: "node:1", reason: "was changed" }]);
   assert.deepEqual([...stays], [["m1", "node:1 was changed"]]);
   assert.equal(done, 8);
 });
@@ -110,7 +110,7 @@ test("what somebody changed since is left and listed, and its machine stays", as
 test("where ours was taken back, what another run made stays", async () => {
   const { lines, of } = made(3);
   await apply(of, lines);
-  await rollback(of, lines, { all: false, wants: (line: Line) => line.machine === "m1" });
+  await rollback(of, lines, { all: false, selects: (line: Line) => line.machine === "m1" });
   of.rows.set("node:1", { what: "node", at: 1 });
   await rollback(of, lines);
   assert.deepEqual([of.rows.has("node:0"), of.rows.has("node:1")], [false, true]);
@@ -124,7 +124,7 @@ test("a row that is left again and again stands in the journal once, and is stil
     of.entries.flatMap((entry) =>
       entry.do === "undone" ? [[entry.conflicts, entry.settled] as const] : [],
     );
-  for (const _ of [1, 2, 3]) assert.equal((await rollback(of, lines)).left.length, 1);
+  for (const _ of [1, 2, 3]) assert.equal((await rollback(of, lines)).skipped.length, 1);
   assert.deepEqual(
     told().flatMap(([conflicts]) => conflicts),
     ["node:1"],
@@ -163,8 +163,8 @@ test("an excluded machine stays whole, and a later rollback takes it", async () 
 test("a change that others need waits, and is made once they let go", async () => {
   const { lines, of, last } = made(2);
   of.needed.add("moved:1");
-  const { done, left } = await apply(of, lines);
-  assert.deepEqual([done, left], [5, [{ id: "moved:1", why: "is needed" }]]);
+  const { done, skipped: left } = await apply(of, lines);
+  assert.deepEqual([done, left], [5, [{ id: "moved:1", reason: "is needed" }]]);
   of.needed.clear();
   await apply(of, lines);
   assert.equal(there(of).length, last);
@@ -266,7 +266,7 @@ async function happens(of: World, lines: readonly Line[], what: Happening): Prom
     case "node":
       await rollback(of, lines, {
         all: false,
-        wants: ({ machine }) => machine === `m${what.machine}`,
+        selects: ({ machine }) => machine === `m${what.machine}`,
       });
       return;
     case "theirs":

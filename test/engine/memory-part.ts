@@ -55,12 +55,12 @@ export function memoryPart(of: World, name = "memory", size = 2): Part<Change> {
   const stateOf = (change: Change): State => {
     const found = of.rows.get(change.id) ?? null;
     const { id } = change;
-    if (same(found, change.after)) return { id, is: "after", why: "" };
-    if (same(found, change.before)) return { id, is: "before", why: "" };
-    return { id, is: "other", why: "was changed" };
+    if (same(found, change.after)) return { id, is: "after", reason: "" };
+    if (same(found, change.before)) return { id, is: "before", reason: "" };
+    return { id, is: "other", reason: "was changed" };
   };
   return {
-    ...{ name, size, far: ({ done }) => `${done} rows` },
+    ...{ name, size, amount: ({ done }) => `${done} rows` },
     inspect: (changes) => Promise.resolve(changes.map(stateOf)),
     waiting: (changes) =>
       Promise.resolve(
@@ -83,7 +83,7 @@ async function transact(
   const other = states.filter(({ state }) => state.is === "other");
   const strange = other.find(({ state }) => !owned(state.id));
   if (strange !== undefined)
-    throw new MigrationError("N2I-E300", `${strange.state.id} ${strange.state.why}`);
+    throw new MigrationError("N2I-E300", `${strange.state.id} ${strange.state.reason}`);
   const done = todo.map(({ id }) => id);
   await observed({ done, found });
   step(of); // before the commit
@@ -91,7 +91,7 @@ async function transact(
     if (after === null) of.rows.delete(id);
     else of.rows.set(id, after);
   step(of); // after it: nobody was told
-  return { done, found, left: other.map(({ state: { id, why } }) => ({ id, why })) };
+  return { done, found, skipped: other.map(({ state: { id, reason } }) => ({ id, reason })) };
 }
 
 export function journalOf(of: Pick<World, "dieIn" | "entries">): Session["journal"] {

@@ -18,7 +18,7 @@ import {
 } from "./memory-part.ts";
 
 const FORWARD = { direction: "forward" } as const;
-const BACK = { direction: "back", only: { all: true, wants: () => true } } as const;
+const BACK = { direction: "back", only: { all: true, selects: () => true } } as const;
 
 const MACHINES = 7;
 /** Of two machines each; the last of one. */

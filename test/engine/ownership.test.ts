@@ -69,7 +69,7 @@ test("what rollbacks left counts once, in journals that say it each time too, un
   });
   const back = [begin, done(), undo("all"), undone([], ["node:a", "port:x"])];
   const leftOf = (...more: readonly Entry[]): readonly unknown[] => {
-    const { left } = ownershipOf([...back, ...more], "ironic", "p");
+    const { skipped: left } = ownershipOf([...back, ...more], "ironic", "p");
     return [
       left.size(),
       left.isEmpty(),
@@ -100,7 +100,7 @@ test("the batches of a journal are gone through once for all positions of its pl
     },
     to,
   }));
-  const begun = startedAt({ ...ownershipOf([], "ironic", "p"), begun: counted });
+  const begun = startedAt({ ...ownershipOf([], "ironic", "p"), started: counted });
   for (let at = 0; at < 80; at++) assert.ok(begun(at));
   assert.ok(looks <= 2 * spans.length, String(looks));
 });

@@ -17,7 +17,7 @@ const whats = (of: Doors, id: string) =>
 
 test("each machine is begun in the journal, changed, and ended there; the second walk changes none", async () => {
   const of = doors(3);
-  const { ends, said, stopped, broke, underWay } = await open(of);
+  const { ends, said, stopped, broke, inProgress: underWay } = await open(of);
   assert.deepEqual(said, ["d0 open", "d1 open", "d2 open"]);
   assert.deepEqual([stopped, broke, underWay], [false, null, 0]);
   assert.ok(ends.every(({ made }) => made));
@@ -68,7 +68,7 @@ test("a way back has only machines that were begun, and what they were is as it 
 test("no more are under way than the pace allows, and each is watched to its end", async () => {
   const of = doors(9);
   of.takes = 5000;
-  const { said, underWay } = await open(of, { inFlight: 3 });
+  const { said, inProgress: underWay } = await open(of, { inFlight: 3 });
   assert.deepEqual([of.most, said.length, underWay], [3, 9, 0]);
   assert.equal(whats(of, "d8").join(" "), "start end");
   // Three rounds of three, looked at each second.
@@ -78,7 +78,7 @@ test("no more are under way than the pace allows, and each is watched to its end
 test("calls are made together, as many as the pace has", async () => {
   const of = doors(9);
   of.takes = 1000;
-  await open(of, { together: 4, inFlight: 4 });
+  await open(of, { concurrency: 4, inFlight: 4 });
   assert.equal(of.most, 4);
 });
 
@@ -89,7 +89,7 @@ test("one that takes long keeps no other from being begun, as far as the pace go
     release = resolve;
   });
   of.slow = (id) => (id === "d0" ? slow : id === "d3" ? Promise.resolve(release()) : null);
-  const { said, broke } = await open(of, { together: 2, inFlight: 2 });
+  const { said, broke } = await open(of, { concurrency: 2, inFlight: 2 });
   // In groups of two the third would wait for the first for ever.
   assert.deepEqual(said.slice(0, 2), ["d1 open", "d2 open"]);
   assert.deepEqual([said.length, broke], [4, null]);
@@ -169,10 +169,10 @@ test("asked to stop, it begins no other and watches none, and the same walk goes
   of.takes = 5000;
   of.stopping = () => of.entries.length >= 2;
   const first = await open(of, { inFlight: 2 });
-  assert.deepEqual([first.stopped, first.ends.length, first.underWay], [true, 0, 2]);
+  assert.deepEqual([first.stopped, first.ends.length, first.inProgress], [true, 0, 2]);
   of.stopping = () => false;
   const second = await open(of, { inFlight: 2 });
-  assert.deepEqual([second.stopped, second.ends.length, second.underWay], [false, 6, 0]);
+  assert.deepEqual([second.stopped, second.ends.length, second.inProgress], [false, 6, 0]);
 });
 
 test("asked to stop in the pause before the last, it says that it was", async () => {
@@ -193,7 +193,7 @@ test("so many new failures end it, those under way are watched, and one that was
   of.at.set("d0", "stolen");
   of.takes = 3000;
   of.due.set(1000, () => of.at.set("d2", "stolen"));
-  const { ends, said, underWay } = await open(of, { inFlight: 3, maxFailures: 1 });
+  const { ends, said, inProgress: underWay } = await open(of, { inFlight: 3, maxFailures: 1 });
   assert.deepEqual(said, ["d0 stolen", "d2 stolen", "d1 open", "d3 open"]);
   assert.deepEqual(
     ends.map(({ found }) => found),
@@ -236,7 +236,7 @@ test("what breaks midway is told with how far it came; what is denied before any
   const both = doors(4);
   both.fails.set("d0", DENIED);
   both.fails.set("d1", BROKEN);
-  assert.match((await open(both, { together: 4, inFlight: 4 })).broke?.message ?? "", /E200/);
+  assert.match((await open(both, { concurrency: 4, inFlight: 4 })).broke?.message ?? "", /E200/);
 });
 
 test("a part that changes a machine and did not begin it is a bug, not a machine that is done", async () => {

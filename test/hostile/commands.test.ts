@@ -27,7 +27,7 @@ function wrong(made: Whole): readonly Wrong[] {
     [64, "N2I-E100", /takes a folder/, [...bare, "", "--yes"]],
     [64, "N2I-E410", /not a folder/, [...bare, join(folder, "site.json"), "--yes"]],
     [64, "N2I-E410", /ENOENT/, [...bare, `other=${tree}`, "--yes"]],
-    [64, "N2I-E100", /names h more/, [...boot, ...twice, "--plan"]],
+    [64, "N2I-E100", /specifies h more/, [...boot, ...twice, "--plan"]],
     [64, "N2I-E100", /are mutually exclusive/, [...boot, "--verify", "--undo"]],
     [64, "N2I-E100", /--served-as takes/, [...bare, tree, "--served-as", "", "--yes"]],
     [64, "N2I-E100", /--served-as takes/, [...bare, tree, "--served-as", "tftpboot", "--yes"]],

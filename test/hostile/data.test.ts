@@ -250,9 +250,9 @@ test("another Ironic than the plan was made for is refused, and says what is dif
   const [made, other] = [await plannedFiles(t, SMALL), await deployFiles(t, SMALL)];
   const before = await digests(other);
   await refused(["apply", ...made.at, ...other.writer, "--yes", "-q"], 4, "N2I-E300", [
-    /another target: address was .*, is .*; server was /,
+    /different target: address was .*, is .*; server was /,
   ]);
-  await refused(["verify", ...made.at, ...other.reader, "-q"], 4, "N2I-E300", [/another target/]);
+  await refused(["verify", ...made.at, ...other.reader, "-q"], 4, "N2I-E300", [/different target/]);
   assert.deepEqual(await digests(other), before);
 });
 

@@ -22,8 +22,8 @@ type Pairing = readonly [nova: number | null, novaBm: number | null, head: strin
 const OF_ICEHOUSE =
   /3cb628139ea4 \(Icehouse, which has no instance_info.*Upgrade Ironic to juno or later/s;
 const OF_A_STEP =
-  /3bea56f25597 \(a step on the way to juno.*Finish with ironic-dbsync upgrade of juno/s;
-const OF_NEWER = /9fb44677ef15 \(newer than 2026.1\).*Load into an Ironic of 2026.1 or before/s;
+  /3bea56f25597 \(an intermediate step of the upgrade to juno.*Complete the upgrade with ironic-dbsync upgrade of juno/s;
+const OF_NEWER = /9fb44677ef15 \(newer than 2026.1\).*Load into Ironic 2026.1 or earlier/s;
 const OF_NOBODY = new RegExp(`${NOBODYS} \\(unknown here\\); supported are .*juno ${JUNO}`);
 
 const MATRIX: readonly Pairing[] = [
@@ -39,7 +39,12 @@ const MATRIX: readonly Pairing[] = [
   [254, 10, UNKNOWN, ["N2I-E204", OF_A_STEP]],
   [254, 10, NEWER, ["N2I-E204", OF_NEWER]],
   [254, 10, NOBODYS, ["N2I-E204", OF_NOBODY]],
-  [280, 10, JUNO, ["N2I-E205", /source is Kilo \(nova 280.*from Juno, or give/s]],
+  [
+    280,
+    10,
+    JUNO,
+    ["N2I-E205", /source is Kilo \(nova 280.*from Juno, or run plan with --allow-pairing/s],
+  ],
   [999, 10, JUNO, ["N2I-E203", /nova schema version 999/, "extract"]],
   [254, 11, JUNO, ["N2I-E203", /nova_bm schema version 11/, "extract"]],
   [254, null, JUNO, ["N2I-E203", /no row of nova_bm in migrate_version/, "extract"]],

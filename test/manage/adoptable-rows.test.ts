@@ -113,7 +113,12 @@ test("what is no database of Ironic, and what is said twice, is refused", async 
   assertRefusal(await run(at(`sqlite:///${file}`)), 4, "N2I-E202", /has no ports/);
   await onFile(file, (db) => db.raw("CREATE TABLE ports (id INTEGER, uuid TEXT)"));
   assertRefusal(await run(at(`sqlite:///${file}`)), 4, "N2I-E204", /no resource classes/);
-  assertRefusal(await run([...at(rows), ...cloud.words]), 64, "N2I-E100", /url exclude/);
+  assertRefusal(
+    await run([...at(rows), ...cloud.words]),
+    64,
+    "N2I-E100",
+    /-url are mutually exclusive/,
+  );
   const spares = ["node", "list", "--spares", "--ironic-db", rows];
   assertRefusal(await run(spares), 64, "N2I-E100", /--ironic-db needs --adoptable/);
 });

@@ -45,7 +45,10 @@ test("a way back that does not see a port of its journal says so, and stays open
   const hidden = cloud.network.get(uuidOf(3, 1)) ?? assert.fail();
   cloud.network.delete(uuidOf(3, 1));
   const { out, err } = await does(2, ...BACK);
-  assert.match(out + err, /port 3\S+ was not restored: this login cannot see it in Neutron/);
+  assert.match(
+    out + err,
+    /port 3\S+ was not restored: it is not visible in Neutron with these credentials/,
+  );
   cloud.network.set(uuidOf(3, 1), hidden);
   await undone();
 });

@@ -39,7 +39,8 @@ async function forward({ recordClient, run, server }: Scene, lines?: number) {
   await during(
     run,
     async (session) => {
-      for (const { is, why } of await forwardBy(part, session, server)) reached.push(is, ...why);
+      for (const { is, reasons: why } of await forwardBy(part, session, server))
+        reached.push(is, ...why);
     },
     lines,
   );
@@ -48,7 +49,7 @@ async function forward({ recordClient, run, server }: Scene, lines?: number) {
 
 async function back({ recordClient, run }: Scene, lines?: number): Promise<readonly string[]> {
   const ends = await backBy(unmanagePart(recordClient, 1), run, lines);
-  return ends.flatMap(({ is, why }) => [is, ...why]);
+  return ends.flatMap(({ is, reasons: why }) => [is, ...why]);
 }
 
 const nodeOf = ({ cloud }: Scene) => cloud.nodes.get(ID) ?? assert.fail();

@@ -10,7 +10,7 @@ import { scene, writes } from "./scene.ts";
 
 const UNSEEN = instead(404, { error_message: "no" });
 const NO_SERVERS = instead(200, { servers: [] });
-const WHY = /this login cannot see node 1\S+1 in Ironic: use the login/;
+const WHY = /node 1\S+1 is not visible in Ironic with these credentials: use the credentials/;
 
 /** A login that sees no node, and no server where that is said. */
 function hide(cloud: NovaInMemory, servers: boolean): void {
@@ -42,7 +42,7 @@ for (const [what, lines, servers] of [
 test("an answer without the node says nothing of it, and one that shows none says so", async (t) => {
   const { cloud, hands } = await novaScene(t);
   for (const [fault, message] of [
-    [UNSEEN, /does not show node 1\S+1 to this login/],
+    [UNSEEN, /does not show node 1\S+1 with these credentials$/],
     [instead(200), /answered GET \S+ without the node; is a proxy in between\?/],
   ] as const) {
     cloud.use(() => fault);
@@ -100,7 +100,7 @@ test("no write of node manage, nor of node unmanage, that is answered with 200 a
       const what = `${way}: ${call}, ${nth}: ${out}${err}`;
       assert.ok(came() >= 1 && came() <= 3, what);
       assert.notEqual(status, 0, what);
-      assert.match(out + err, /changed nothing|instance_uuid is|refused: 409/, what);
+      assert.match(out + err, /without effect|instance_uuid is|refused: 409/, what);
       at.cloud.use(() => null);
       assert.equal((await at[way]()).status, 0, what);
       if (way === "manage") await at.does(0, "verify");

@@ -192,7 +192,7 @@ test("a server that cannot be deleted keeps its machine on fake hardware, and it
   await assert.rejects(back(at), { code: "N2I-E210" });
   assertIs(at, "fake-hardware", true);
   at.cloud.fail(/^DELETE \/servers/, instead(400, { e: { message: "not today" } }));
-  await backEnds(at, /leave its driver alone until rollback has ended/);
+  await backEnds(at, /do not change its driver until rollback has finished/);
 });
 
 test("a port that Neutron does not bind again is told, on both ways", async (t) => {
@@ -233,7 +233,7 @@ test("a node that Nova still offers gets no real driver back", async (t) => {
   const at = await begun(t, MADE);
   const inventories = { CUSTOM_GOLD: { total: 1, reserved: 0 } };
   at.cloud.fail(/\/inventories$/, instead(200, { inventories }));
-  await backEnds(at, /Nova still offers it.*leave its driver alone/);
+  await backEnds(at, /Nova still offers it.*do not change its driver/);
   assertIs(at, "fake-hardware", true);
   at.cloud.use(() => null);
   await undone(at);

@@ -54,11 +54,11 @@ function tracked(count: number) {
     fine(id, { maintenance: reason !== null, maintenance_reason: reason });
   const hardware = {
     read: (id: string) => Promise.resolve({ ...of(id) }),
-    hold: held,
+    maintain: held,
     release: async (id: string, _reason: string, may: (now: Node) => unknown) =>
       (await may(of(id))) === null ? held(id, null) : "it may not",
     fake: (id: string) => fine(id, { ...FAKED, automated_clean: false }),
-    bring: (id: string) => fine(id, { provision_state: "available" }),
+    apply: (id: string) => fine(id, { provision_state: "available" }),
     power: (id: string, power_state: string) => fine(id, { power_state }),
     swap: async (id: string, before: Node, { may }: { may: (now: Node) => unknown }) =>
       (await may(of(id))) === null ? fine(id, before) : "it may not",
@@ -83,7 +83,7 @@ function tracked(count: number) {
     alone,
     hardware,
     recordClient: {
-      hold: (id: string, server: string) => {
+      reserve: (id: string, server: string) => {
         of(id).extra = { nova2ironic_manage: server };
         return Promise.resolve({ now: of(id) });
       },
@@ -136,7 +136,7 @@ function tracked(count: number) {
         ports: new Map(),
       });
     },
-    objections: () => Promise.resolve([]),
+    rejections: () => Promise.resolve([]),
     portsOf: () => [],
     requestedOf: (_asked: unknown, node: string) => ({ node }),
     ...{ watch: 0, clock: { now: () => 0, sleep: () => Promise.resolve() } },
@@ -148,9 +148,9 @@ function tracked(count: number) {
 function legOf({ nodes, hands }: ReturnType<typeof tracked>, count: number) {
   const changes = [...nodes.keys()].map((id, index) => ({
     ...{ id, server: uuidOf(7, index + 1), acts: [] },
-    asked: { ...REQUEST, node: id, name: `web-${index}` },
+    request: { ...REQUEST, node: id, name: `web-${index}` },
   }));
-  const pace = { ...ONE_BY_ONE, together: count, inFlight: count };
+  const pace = { ...ONE_BY_ONE, concurrency: count, inFlight: count };
   const leg = { part: novaPart(hands, count), command: "manage", pace };
   return { ...leg, changes: () => once(changes) };
 }
@@ -164,8 +164,8 @@ test("all machines under way are on fake hardware before Nova's resource tracker
   const servers = new Map<string, string | undefined>();
   await during(await openRun(privateFolder(t), { create: true }), async (session) => {
     await windowForward(legOf(at, count), session, ({ change, position }) => {
-      why.push(...position.why);
-      servers.set(change.id, position.seen.record?.uuid);
+      why.push(...position.reasons);
+      servers.set(change.id, position.view.record?.uuid);
     });
   });
   assert.deepEqual(why, []);
@@ -198,7 +198,7 @@ test("after a quota of Nova no other machine is begun", async (t) => {
   const why: string[] = [];
   await during(await openRun(privateFolder(t), { create: true }), async (session) => {
     await windowForward(legOf({ ...at, hands }, 1), session, ({ position }) => {
-      why.push(position.why.join());
+      why.push(position.reasons.join());
     });
   });
   assert.deepEqual(asked, ids.slice(0, 1));

@@ -153,7 +153,7 @@ test("a machine that another's server got first stays on fake hardware, and the 
   const ran = await runs(5, [...manage, ...NOVA, ...at, "-f", "value", "-c", "Why"], how);
   assert.match(ran.out, new RegExp(`No valid host.*it has instance ${RIVAL}`));
   assert.match(ran.out, /it stays on fake hardware, in maintenance/);
-  const resolve = /Not rolled back[.] Resolve the reason that is given for each, then run: nova2ir/;
+  const resolve = /Not rolled back[.] Resolve the reason listed for each node, then run: nova2ir/;
   assert.match(ran.err, new RegExp(`${resolve.source}onic rollback --run .*--node ${ID}`));
   const stands = () => [node.driver, node.maintenance, node.instance_uuid];
   assert.deepEqual(stands(), ["fake-hardware", true, RIVAL]);

@@ -47,8 +47,11 @@ for (const lines of [undefined, ASKED])
 for (const status of ["ACTIVE", "SHUTOFF", "SOFT_DELETED", "ERROR", "BUILD"])
   test(`a server with the same metadata whose node this login does not see is left, and named: ${status}`, async (t) => {
     const { at, why } = await besideCopy(t, undefined, { status, [NODE]: HIDDEN });
-    assert.match(why, /server 6\S+1 .*this login does not see its node.*If it is a copy, remove/);
-    assert.match(why, /it stays on fake hardware, in maintenance/);
+    assert.match(
+      why,
+      /server 6\S+1 .*its node is not visible with these credentials: use .*If the server is a copy, remove/,
+    );
+    assert.match(why, /it remains on fake hardware and in maintenance/);
     assert.deepEqual([[...at.cloud.servers.keys()], deleted(at.cloud)], [[COPY], []]);
   });
 

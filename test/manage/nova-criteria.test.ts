@@ -31,9 +31,9 @@ function needs(specs: JsonObject, sizes: JsonObject = {}) {
 
 const CONDUCTOR = { hostname: "c", group: "", alive: true, drivers: [FAKE, "ipmi"] };
 const FIT: Of = {
-  ...{ node: NODE, asked: ASKED, hasVolumes: false, image: null, project: "p", unseen: [] },
+  ...{ node: NODE, request: ASKED, hasVolumes: false, image: null, project: "p", unseen: [] },
   children: [],
-  ...{ offered: new Map([["CUSTOM_GOLD", 1]]), needs: needs({}), interfaces: null },
+  ...{ offered: new Map([["CUSTOM_GOLD", 1]]), required: needs({}), interfaces: null },
   conductors: [CONDUCTOR],
   ...{ addresses: [macOf(1)], ports: new Map([["v", PORT]]) },
 };
@@ -51,7 +51,7 @@ const node = (more: object): Of => ({ ...FIT, node: { ...NODE, ...more } });
 /** What a flavor says of capabilities, and more of the node. */
 const capable = (says: JsonObject, more: object): Of => ({
   ...node(more),
-  needs: needs(
+  required: needs(
     Object.fromEntries(Object.entries(says).map(([name, of]) => [`capabilities:${name}`, of])),
   ),
 });
@@ -69,14 +69,14 @@ const asking = (capabilities: unknown) => ({
 });
 /** An image that fits, to the byte, but for what is said, and a flavor that has these sizes. */
 const image = (more: object, sizes: JsonObject = SIZES): Of => ({
-  ...{ ...FIT, needs: needs(NO_SIZE, sizes) },
+  ...{ ...FIT, required: needs(NO_SIZE, sizes) },
   image: { ...{ status: "active", size: 10 * GIB, min_ram: 512, min_disk: 10 }, ...more },
 });
 const port = (more: object): Of => ({ ...FIT, ports: new Map([["v", { ...PORT, ...more }]]) });
 
 const CASES: readonly (readonly [Of, RegExp])[] = [
   [node({ console_enabled: true }), /its console is enabled/],
-  [node({ driver: FAKE }), /which has no machine/],
+  [node({ driver: FAKE }), /its driver fake-hardware does not control hardware$/],
   [node({ power_state: null }), /does not know whether it is on/],
   [node({ target_power_state: "power off" }), /target_power_state is power off/],
   [{ ...FIT, unseen: ["firmware_interface"] }, /cannot be restored: firmware_interface/],
@@ -97,20 +97,23 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
   [node({ network_interface: "neutron" }), /pass --accept-network-cut/],
   [informed({ configdrive: "******" }), /its instance_info has secrets/],
   [informed({ root_password: "x" }), /its instance_info has secrets/],
-  [{ ...FIT, needs: null }, /Nova has no flavor bm/],
-  [{ ...FIT, needs: needs({ "resources:CUSTOM_GOLD": "2" }) }, /request resources:CUSTOM_GOLD=1/],
+  [{ ...FIT, required: null }, /Nova has no flavor bm/],
+  [
+    { ...FIT, required: needs({ "resources:CUSTOM_GOLD": "2" }) },
+    /request resources:CUSTOM_GOLD=1/,
+  ],
   [{ ...FIT, offered: null }, /no nova-compute reports it/],
   [
-    { ...FIT, needs: needs({ "resources1:CUSTOM_FPGA": "1" }, { ...SIZES, swap: 1025 }) },
+    { ...FIT, required: needs({ "resources1:CUSTOM_FPGA": "1" }, { ...SIZES, swap: 1025 }) },
     /also requests resources:CUSTOM_FPGA=1, resources:VCPU=4, resources:MEMORY_MB=512, resources:DISK_GB=12, which .*: set resources:CUSTOM_FPGA=0, resources:VCPU=0/,
   ],
-  [{ ...FIT, needs: sized({ "resources:PCPU": "1" }) }, /also requests resources:PCPU=1, which/],
+  [{ ...FIT, required: sized({ "resources:PCPU": "1" }) }, /also requests resources:PCPU=1, which/],
   [
-    { ...node({ traits: [] }), needs: needs({ "trait:CUSTOM_RAID": "required" }) },
+    { ...node({ traits: [] }), required: needs({ "trait:CUSTOM_RAID": "required" }) },
     /has trait:CUSTOM_RAID=required, but the node's traits are none/,
   ],
   [
-    { ...node({ traits: ["CUSTOM_X"] }), needs: needs({ "trait:CUSTOM_X": "forbidden" }) },
+    { ...node({ traits: ["CUSTOM_X"] }), required: needs({ "trait:CUSTOM_X": "forbidden" }) },
     /has trait:CUSTOM_X=forbidden, but the node's traits are CUSTOM_X/,
   ],
   [
@@ -161,7 +164,7 @@ test("a machine that no server can be made of without a risk is refused, with wh
   const trait = { needs: sized({ "trait:HW_X": "required" }) };
   assert.deepEqual(novaRejections({ ...node({ traits: ["CUSTOM_X"] }), ...trait }), []);
   const old = new Map([...(FIT.offered ?? []), ["VCPU", 4], ["MEMORY_MB", 512], ["DISK_GB", 10]]);
-  assert.deepEqual(novaRejections({ ...FIT, needs: needs({}, SIZES), offered: old }), []);
+  assert.deepEqual(novaRejections({ ...FIT, required: needs({}, SIZES), offered: old }), []);
   const interfaces = enabled({ network: "noop", storage: "noop" });
   assert.deepEqual(novaRejections({ ...FIT, interfaces }), []);
   for (const has of [true, "True"])
@@ -174,7 +177,7 @@ test("a machine that no server can be made of without a risk is refused, with wh
   // Nothing tells one to be off that is on.
   assert.deepEqual(novaRejections(node({ disable_power_off: true })), []);
   const cut = { ...ASKED, cut: true };
-  assert.deepEqual(novaRejections({ ...node({ network_interface: "neutron" }), asked: cut }), []);
+  assert.deepEqual(novaRejections({ ...node({ network_interface: "neutron" }), request: cut }), []);
   for (const [of, why] of CASES) {
     const against = novaRejections(of);
     assert.equal(against.length, 1, `${String(why)}: ${against.join()}`);
@@ -208,7 +211,7 @@ test("of each port that cannot be its server's, everything that stands against i
     `port v has MAC ${macOf(2)}, but the node has ${macOf(1)}`,
     "port v belongs to device x",
     "port v belongs to another project, and Nova would reject it",
-    "binding:host_id of port v, which Nova clears, is not visible: use administrator credentials",
+    "binding:host_id of port v, which Nova clears, is not visible with these credentials: use administrator credentials",
     "port w is not in Neutron",
     "port x belongs to device y",
   ]);
@@ -258,8 +261,8 @@ test("a server's image is the one that is asked for, or that its node names by i
     [null, null],
   ] as const) {
     const { node } = FIT;
-    const of = { node: { ...node, instance_info: { image_source } }, asked: ASKED };
+    const of = { node: { ...node, instance_info: { image_source } }, request: ASKED };
     assert.equal(imageFor(of), image);
-    assert.equal(imageFor({ ...of, asked: { ...ASKED, image: uuidOf(5, 9) } }), uuidOf(5, 9));
+    assert.equal(imageFor({ ...of, request: { ...ASKED, image: uuidOf(5, 9) } }), uuidOf(5, 9));
   }
 });

@@ -86,7 +86,7 @@ const MEANWHILE: readonly Meanwhile[] = [
     ],
   ]),
   ...meanwhile("once it is on fake hardware", [/reset_interfaces/], FREED, [
-    ["another has it", OTHER, /it has instance .*which this run did not make/],
+    ["another has it", OTHER, /it has instance .*not created by this run/],
   ]),
   ...meanwhile("right before its driver is back", [ASKED, HOLD, NODE], DRIVER, [
     [

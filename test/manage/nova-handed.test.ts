@@ -222,7 +222,10 @@ test("a way back that died once its own hardware was back ends, whoever protecte
 test("a server is not taken from a machine that was protected meanwhile on fake hardware", async (t) => {
   const at = await begun(t, MADE);
   Object.assign(at.cloud.node, OWN);
-  await backEnds(at, /it is protected: unprotect it first; it stays on fake hardware, in maint/);
+  await backEnds(
+    at,
+    /it is protected: unprotect it first; it remains on fake hardware and in maint/,
+  );
   assert.equal(at.cloud.servers.size, 1);
   assertProtected(at, "fake-hardware", true);
   unprotect(at);

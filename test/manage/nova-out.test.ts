@@ -24,7 +24,7 @@ const UNHELD = { maintenance: false, maintenance_reason: null };
 
 /** A machine whose server is to be taken away, as it was looked at. */
 async function inspected(at: Scene, unasked = false) {
-  const change = { ...(await changeIn(at)), asked: null };
+  const change = { ...(await changeIn(at)), request: null };
   const part = novaBackPart(at.hands, 1, unasked);
   const [seen = assert.fail()] = await part.inspect([change], false);
   return { change, part, seen };
@@ -72,7 +72,7 @@ test("one whose user deletes his server as its way back begins is not held", asy
   assert.equal(change.acts.at(-1)?.step, "handed");
   at.cloud.once(/os-interface/, () => Object.assign(node, { instance_uuid: null, ...DELETING }));
   const done = await part.perform(change, seen, () => Promise.resolve());
-  assert.match(done.why.join(), /it no longer has server/);
+  assert.match(done.reasons.join(), /it no longer has server/);
   assert.equal(node.maintenance, false);
 });
 
@@ -91,7 +91,7 @@ test("a port that its user detaches after the look keeps rollback from its serve
   const { change, part, seen } = await inspected(at);
   Object.assign(port, { device_id: "", device_owner: "" });
   const done = await part.perform(change, seen, () => Promise.resolve());
-  assert.match(done.why.join(), /no longer has port .*attach it first/);
+  assert.match(done.reasons.join(), /no longer has port .*attach it first/);
   assertIs(at, "ipmi", false, 1);
   assert.equal(port.device_id, "");
 });
@@ -100,7 +100,7 @@ test("a port that its user detaches after the look keeps rollback from its serve
 async function held(t: TestContext, driver: string) {
   const at = await begun(t, 9);
   const { node } = at.cloud;
-  const change = { ...(await changeIn(at)), asked: REQUEST };
+  const change = { ...(await changeIn(at)), request: REQUEST };
   const real = { ...node };
   if (driver !== "ipmi") node.driver = driver;
   const part = novaPart(at.hands, 1);
@@ -133,7 +133,7 @@ test("one whose maintenance ends while its way back begins is its user's", async
     const steps: unknown[] = [];
     const done = await part.perform(change, seen, async (act) => void steps.push(act?.step));
     assert.equal(done.inService, true);
-    assert.match(done.why.join(), /its maintenance was ended during the rollback/);
+    assert.match(done.reasons.join(), /its maintenance was ended during the rollback/);
     assertIs(at, "ipmi", false, 1);
     assert.ok(steps.includes("out"), String(steps));
   }

@@ -96,7 +96,7 @@ export async function forward(at: Scene, lines?: number): Promise<readonly strin
 
 /** Takes its server away. @returns why it was not taken away; nothing of one that died */
 export async function back({ hands, run }: Scene, lines?: number): Promise<readonly string[]> {
-  return (await backBy(novaBackPart(hands, 1), run, lines)).flatMap(({ why }) => why);
+  return (await backBy(novaBackPart(hands, 1), run, lines)).flatMap(({ reasons: why }) => why);
 }
 
 /** Machines that the run has, as its journal has them. */
@@ -134,10 +134,10 @@ export async function forwardIn(
         }),
     },
   };
-  const hold: NovaClients["hardware"]["hold"] = (...words) =>
-    dead ? Promise.reject(new Error("died")) : living.hardware.hold(...words);
-  const hands = { ...living, hardware: { ...living.hardware, hold } };
-  return (await forwardBy(novaPart(hands, 1), session, mark)).flatMap(({ why }) => why);
+  const hold: NovaClients["hardware"]["maintain"] = (...words) =>
+    dead ? Promise.reject(new Error("died")) : living.hardware.maintain(...words);
+  const hands = { ...living, hardware: { ...living.hardware, maintain: hold } };
+  return (await forwardBy(novaPart(hands, 1), session, mark)).flatMap(({ reasons: why }) => why);
 }
 
 type Leg = WindowLeg<ManageChange, ManagePosition>;
@@ -146,7 +146,7 @@ type Part = Leg["part"];
 /** Acts on its machine as a command does: with what the journal says of it, or anew. */
 export async function forwardBy(part: Part, session: WindowSession, server: string) {
   const known = managedIn(session.journal.entries()).get(ID)?.change;
-  const change = { ...(known ?? { id: ID, server, acts: [] }), asked: REQUEST };
+  const change = { ...(known ?? { id: ID, server, acts: [] }), request: REQUEST };
   const leg = { part, command: "manage", pace: ONE_BY_ONE, changes: () => once([change]) };
   const ends: ManagePosition[] = [];
   const { broke } = await windowForward(leg, session, ({ position }) => ends.push(position));

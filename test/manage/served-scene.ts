@@ -94,7 +94,7 @@ export function served(
     serveManageable(
       { ...asked, keystoneUrl: keystone, ironicUrl: ironic },
       {
-        ...{ say: () => undefined, served: (one) => heard.push(one), until },
+        ...{ report: () => undefined, served: (one) => heard.push(one), until },
         notify: ({ event }) => void events.push(event),
       },
     ),

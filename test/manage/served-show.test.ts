@@ -150,11 +150,11 @@ for (const { what, rule, path, status, folder: option, more, also, logged } of S
     if (what === "manageable") await eventsOfTwo(url, headers, started);
     writeFileSync(file, `"${rule}": "!"\n`);
     started.signal("SIGHUP");
-    await started.said("was read again");
+    await started.said("was reloaded, and its rules are in effect");
     assert.equal(await ask(), 403);
     writeFileSync(file, "{");
     started.signal("SIGHUP");
-    await started.heard(/was not reloaded, and the previous rules .* in force: .*not YAML/);
+    await started.heard(/was not reloaded, and the previous rules remain in effect: .*not YAML/);
     assert.equal(await ask(), 403);
     started.signal("SIGTERM");
     const ended = await started.ended;

@@ -111,7 +111,7 @@ const SEVERITY: { readonly [severity in FindingKind["severity"]]: string } = {
 export function codesPage(): string {
   const stops = Object.entries(EXIT_STATUS).map(([name, { status }]) => {
     const codes = Object.entries(REFUSALS).filter(([, { exit }]) => exitName(exit) === name);
-    const entries = codes.map(([code, { title, why, fix }]) =>
+    const entries = codes.map(([code, { title, reason: why, fix }]) =>
       entry(code, title, `${why}\n\nFix: ${fix}`),
     );
     return { title: `Exit ${status}, ${name}`, entries };

@@ -38,7 +38,7 @@ const PLANNED: Row = {
 };
 
 const told = (found: Row) => {
-  const { differs, own } = compareRow(PLANNED, { ...PLANNED, ...found }, () => false);
+  const { differs, allowed: own } = compareRow(PLANNED, { ...PLANNED, ...found }, () => false);
   const names = (changes: typeof own) => changes.map(({ field }) => field);
   return { differs: names(differs), own: names(own) };
 };
@@ -150,7 +150,7 @@ for (const cards of [50, 1200])
     assert.deepEqual([known.vifs.size, new Set(known.vifs.values())], [vifs.size, vifs]);
     for (const vif of vifs) assert.ok(known.vifs.has(vif));
     assert.ok(!known.vifs.has(uuidOf("d", 0)));
-    assert.deepEqual([...known.twice], [uuidOf("c", 1)]);
+    assert.deepEqual([...known.duplicates], [uuidOf("c", 1)]);
   });
 
 /** What a refusal says by its status: nothing was done, but for one that stopped midway. */

@@ -22,7 +22,8 @@ test("each request is one line without a token or a query, and no password of th
   at.started.signal("SIGTERM");
   const { status, out, err } = await at.started.ended;
   assert.deepEqual([status, out], [143, ""]);
-  const ignored = "OS_PASSWORD is ignored: the proxy has no login and sends each caller's token to";
+  const ignored =
+    "OS_PASSWORD is ignored: the proxy has no credentials and sends each caller's token to";
   assert.match(err, new RegExp(`^${ignored} Ironic`, "m"));
   assert.match(err, /^Stopping: no new connections/m);
   assert.doesNotMatch(err, /gAAAA|hidden|of-somebody/);
@@ -65,7 +66,7 @@ test("SIGHUP reads the policy file again and ends nothing; with --json everythin
   assert.equal((await at.get()).status, 200);
   writeFileSync(file, '"os_compute_api:os-baremetal-nodes:list": "!"\n');
   at.started.signal("SIGHUP");
-  await at.started.said("was read again");
+  await at.started.said("was reloaded, and its rules are in effect");
   assert.equal((await at.get()).status, 403);
   // A broken one changes nothing, nor does one that is gone.
   for (const [make, why] of [
@@ -75,7 +76,7 @@ test("SIGHUP reads the policy file again and ends nothing; with --json everythin
     make();
     at.started.signal("SIGHUP");
     await at.started.heard(
-      new RegExp(`was not reloaded, and the previous rules .* in force: .*${why}`),
+      new RegExp(`was not reloaded, and the previous rules remain in effect: .*${why}`),
     );
     assert.equal((await at.get()).status, 403);
   }

@@ -79,7 +79,7 @@ async function enrol(ironic: IronicServer): Promise<void> {
 /** In this process. @returns its URL */
 async function served(t: TestContext, { cloud, seen }: Scene, more: Partial<ProxyOptions>) {
   const asked = { ...USUAL, apiTimeout: 60, keystoneUrl: cloud.env.OS_AUTH_URL ?? "" };
-  const told = { say: () => undefined, served: () => undefined };
+  const told = { report: () => undefined, served: () => undefined };
   const proxy = await openProxy({ ...asked, ironicUrl: seen.url, ...more }, told);
   t.after(proxy.end);
   return proxy.url;

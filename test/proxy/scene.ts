@@ -33,7 +33,7 @@ export async function proxyScene(
   const proxy = await openProxy(
     // What is undefined is as if not given.
     { ...asked, ...(await more({ ironic })) } as ProxyOptions,
-    { say: (text) => said.push(text), served: (one) => served.push(one) },
+    { report: (text) => said.push(text), served: (one) => served.push(one) },
   );
   t.after(proxy.end);
   ironic.calls.length = 0;

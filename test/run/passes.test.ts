@@ -47,7 +47,7 @@ test("a tenant that came amid the watch is met, although the plan was read befor
   };
   const watching = {
     ...{ seconds: 3600, allowed: false },
-    tell: (text: string) => void (text.startsWith("Watching") && come()),
+    report: (text: string) => void (text.startsWith("Watching") && come()),
   };
   const words = { novaDb: novaWriter[1] ?? "", leaveNova: false, confirm: () => Promise.resolve() };
   await inRun(folder, "apply", { kind: "migration" }, async (run) => {

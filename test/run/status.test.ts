@@ -73,7 +73,7 @@ test("a rollback of Ironic alone is followed by Nova's", () => {
   assert.equal(machines, "all");
   const next = (rows: number) => {
     const still = { rows, machines: "all" } as const;
-    return status(entries, { nova: { plan: null, entries: [], still } }).next;
+    return status(entries, { nova: { plan: null, entries: [], remaining: still } }).next;
   };
   assert.equal(next(7), "nova2ironic rollback --run RUN --all  # 7 rows of nova to restore");
   assert.match(next(0), /^nova2ironic plan .*rolled back/);
@@ -126,7 +126,7 @@ const NOBODY: ReadonlySet<string> = new Set();
 test("a rollback that is not through goes on, and one of some machines says so", () => {
   const machine = "11111111-1111-4111-8111-111111111111";
   const undone = { do: "undone", ...span, removed: 2, ...NONE_LEFT } as const;
-  const told = (undo: object, held: RunFiles["held"]) => {
+  const told = (undo: object, held: RunFiles["rows"]) => {
     const entries: readonly Entry[] = [
       ...LOADED,
       { do: "undo", ...span, nodes: [machine], by: "me", ...undo },
@@ -134,11 +134,11 @@ test("a rollback that is not through goes on, and one of some machines says so",
     ];
     const journal = { entries };
     const there = { snapshot: SNAPSHOT, plan: PLAN, journal, handover: null };
-    const files = { ...there, ...(held && { held }) };
+    const files = { ...there, ...(held && { rows: held }) };
     return { ...statusOf(files), open: unfinished(files) };
   };
   for (const undo of [{ nodes: "all" }, { all: true }]) {
-    const { fields, next, open } = told(undo, { rows: 2, machines: 1, left: NOBODY });
+    const { fields, next, open } = told(undo, { rows: 2, machines: 1, skipped: NOBODY });
     assert.match(
       fields.apply ?? "",
       /2 rows rolled back; 2 rows of 1 machine are still in Ironic$/,
@@ -148,13 +148,13 @@ test("a rollback that is not through goes on, and one of some machines says so",
       /^nova2ironic rollback .*--all {2}# 2 rows of 1 machine are still in Ironic$/,
     );
     assert.equal(open?.next, next);
-    assert.match(open?.why ?? "", /^its rollback is not complete: 2 rows /);
+    assert.match(open?.reason ?? "", /^its rollback is not complete: 2 rows /);
     assert.match(
-      told(undo, { rows: 0, machines: 0, left: NOBODY }).next,
+      told(undo, { rows: 0, machines: 0, skipped: NOBODY }).next,
       /^nova2ironic plan .*# rolled back;/,
     );
   }
-  const one = told({}, { rows: 2, machines: 1, left: NOBODY });
+  const one = told({}, { rows: 2, machines: 1, skipped: NOBODY });
   assert.match(one.next, /^nova2ironic plan .*# 1 of 2 machines was rolled back: /);
   assert.equal(one.open, null);
 });

@@ -68,7 +68,7 @@ test("variables that name an endpoint beside a named cloud are told, as they are
       {
         ...processContext(),
         ...{ env: { HOME: folder, XDG_CONFIG_HOME: folder, ...env }, cwd: () => folder },
-        tell: (text: string) => void said.push(text),
+        report: (text: string) => void said.push(text),
       },
       () => cloudFor({ osCloud: "c" }),
     );

@@ -14,7 +14,7 @@ const HEAD = "GET /said HTTP/1.1\r\n";
 /** Answers once its caller closed its side. */
 const leftRoute: ServedRoute = {
   path: /^\/left$/,
-  async answer({ gone }) {
+  async answer({ isClosed: gone }) {
     while (!gone()) await turn();
     return { status: 200, fields: {}, body: "" };
   },
@@ -68,7 +68,8 @@ test("a TLS client that closes its side gets the whole answer", async (t) => {
 test("a route sees that its caller is gone, or closed its side, and that another is not", async (t) => {
   const stays: ServedRoute = {
     path: /^\/stays$/,
-    answer: ({ gone }) => Promise.resolve({ status: gone() ? 500 : 200, fields: {}, body: "" }),
+    answer: ({ isClosed: gone }) =>
+      Promise.resolve({ status: gone() ? 500 : 200, fields: {}, body: "" }),
   };
   const { url, served } = await listening(t, { routes: [leftRoute, stays] });
   for (const leave of ["destroy", "end", "resetAndDestroy"] as const) {

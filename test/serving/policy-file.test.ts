@@ -28,7 +28,7 @@ test("whatever has become of a policy file, the rules from before stay in force,
     [/:1: it is not a map of rules/, () => writeFileSync(file, "- a\n")],
     [/:2: rule .*a parenthesis is not closed/, () => writeFileSync(file, `\n"${LIST}": "(@"\n`)],
     [/:1: .*there is no rule gone/, () => writeFileSync(file, `"${LIST}": "rule:gone"\n`)],
-    [/:1: rules name each other in a circle/, () => writeFileSync(file, circle)],
+    [/:1: rules refer to each other in a cycle: /, () => writeFileSync(file, circle)],
     [/:1: not YAML/, () => writeFileSync(file, `a: ${"[".repeat(50_000)}`)],
   ];
   for (const [why, make] of broken) {

@@ -95,7 +95,7 @@ test("the last of two rules of one name counts, and an anchor is what it stands 
 test("a fault in a rule that is reached is refused with its line", () => {
   const faults: readonly (readonly [string, RegExp])[] = [
     ["rule:gone", /there is no rule gone/],
-    ["rule:round", /circle: .*:list, round, again, round$/],
+    ["rule:round", /cycle: .*:list, round, again, round$/],
     ["http://localhost/", /refers to another server/],
     ["role:a role:b", /"role:b" is used instead of "and" or "or"/],
     ["role:a or", /a check is missing at the end/],

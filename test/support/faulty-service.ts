@@ -156,7 +156,7 @@ function answering(
     await setImmediate();
     const text = body === undefined ? "" : JSON.stringify(body);
     const said = await heard(`${method} ${pathname}${search}`, text, lowered(headers));
-    if (said === null) return { status: 0, why: "ECONNRESET" };
+    if (said === null) return { status: 0, reason: "ECONNRESET" };
     const { status, fields = {} } = said;
     const streams = into !== undefined && status === 200;
     if (streams) await into(Buffer.from(said.text));

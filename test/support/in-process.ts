@@ -41,7 +41,7 @@ export async function runHere(
   const { run } = await import("../../src/cli/program.ts");
   const [out, err] = [collector(), collector(heard)];
   const world: Io = {
-    ...{ words, stdin: Readable.from([]), stdout: out.stream, stderr: err.stream },
+    ...{ argv: words, stdin: Readable.from([]), stdout: out.stream, stderr: err.stream },
     ...streams,
     ...{ env: { PATH: process.env.PATH, ...env }, cwd, status: undefined },
     ...{ host, bmcAt, ...CLOCK, ...(clock && { clock }) },

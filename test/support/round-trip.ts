@@ -89,7 +89,10 @@ export async function roundTrip(at: Workplace, what: string): Promise<Loaded> {
   const { release } = await targetOf(at.ironic, header.target.release);
   const content = await contentOf(at.ironic, release);
   const undone = await rolledBack(at);
-  assert.deepEqual({ removed: undone.done, left: undone.left }, { removed: made.done, left: [] });
+  assert.deepEqual(
+    { removed: undone.done, left: undone.skipped },
+    { removed: made.done, left: [] },
+  );
   assert.equal(await digestDatabase(at.ironic, true), before, what);
   return { plan: machines(artefact(at, "plan")), content };
 }

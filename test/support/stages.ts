@@ -23,7 +23,7 @@ export function applied(at: Place): Promise<Walked<PlannedMachine>> {
 }
 
 export function rolledBack(at: Place): Promise<Walked<PlannedMachine>> {
-  const all = { all: true, wants: () => true };
+  const all = { all: true, selects: () => true };
   return acting(at, false, (leg, session) => back(leg, session, all));
 }
 

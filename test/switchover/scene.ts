@@ -108,7 +108,7 @@ export async function forward(
     },
     lines,
   );
-  return { halted, why: halted?.position?.why.join() ?? "", states };
+  return { halted, why: halted?.position?.reasons.join() ?? "", states };
 }
 
 type Services = Pick<Scene, "service" | "nova">;
@@ -139,14 +139,16 @@ export async function back(
     },
     lines,
   );
-  return left.map(({ why }) => why);
+  return left.map(({ reason: why }) => why);
 }
 
 export async function faults({ service, run, nova }: Scene): Promise<readonly string[]> {
   const { entries } = await readJournal(run);
   const plan = switchedIn(entries)?.plan ?? PLAN;
   const at = switchAt(service, plan, () => entries, { nova: nova ?? null });
-  return (await faultsOf(at)).flatMap(({ what, why }) => (why === null ? [] : [`${what}: ${why}`]));
+  return (await faultsOf(at)).flatMap(({ what, fault: why }) =>
+    why === null ? [] : [`${what}: ${why}`],
+  );
 }
 
 /** What a rollback says last, where it leaves something. */

@@ -14,7 +14,7 @@ const list = ["node", "list", "--spares"] as const;
 /** A machine that boots from a volume. */
 function addBooted(cloud: InMemory, at: number, more: { readonly [field: string]: Json } = {}) {
   const uuid = uuidOf(1, at);
-  cloud.nodes.set(uuid, { ...MACHINE.told, uuid, name: `n-${at}`, ...more });
+  cloud.nodes.set(uuid, { ...MACHINE.body, uuid, name: `n-${at}`, ...more });
   cloud.targets.set(uuidOf(5, at), {
     ...{ uuid: uuidOf(5, at), node_uuid: uuid, volume_type: "iscsi", boot_index: 0 },
     volume_id: `v-${at}`,
@@ -27,7 +27,7 @@ function addBooted(cloud: InMemory, at: number, more: { readonly [field: string]
 
 function addSpare(cloud: InMemory, at: number, more: { readonly [field: string]: Json } = {}) {
   const uuid = uuidOf(1, at);
-  cloud.nodes.set(uuid, { ...SPARE.told, uuid, name: `s-${at}`, ...more });
+  cloud.nodes.set(uuid, { ...SPARE.body, uuid, name: `s-${at}`, ...more });
   addCard(cloud, at);
 }
 

@@ -214,7 +214,8 @@ export function addPair(cloud: Switchable): void {
     ...{ boot_interface: "ipxe", network_interface: "noop", deploy_interface: "direct" },
     ...{ maintenance: false, maintenance_reason: null, fault: null, retired: false },
     ...{ reservation: null, target_power_state: null, target_provision_state: null },
-    ...{ last_error: null, automated_clean: null, protected: false, allocation_uuid: null },
+    ...{ last_error: null, automated_clean: null, allocation_uuid: null },
+    ...{ protected: false, protected_reason: null },
     properties: { cpus: 4, memory_mb: 8192, capabilities: "iscsi_boot:True" },
     ...{ driver_internal_info: {}, network_data: {}, lessee: null, owner: null },
   };

@@ -73,7 +73,7 @@ export function started(
   };
   return servingHere(env, (until) =>
     serveSwitchover(asked, {
-      ...{ say: (text) => void said.push(text), served: (one) => heard.push(one) },
+      ...{ report: (text) => void said.push(text), served: (one) => heard.push(one) },
       ...{ pause: 1, tries, until },
     }),
   );

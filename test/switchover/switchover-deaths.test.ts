@@ -139,7 +139,10 @@ test("B-9: a BMC that is dead moves nothing until somebody else says that the so
   machine.dead = true;
   const { halted } = await forward(at);
   assert.equal(halted?.position?.unproven, true);
-  assert.match(halted.position.why.join(), /power_state is power on, last_error Failed to change/);
+  assert.match(
+    halted.position.reasons.join(),
+    /power_state is power on, last_error Failed to change/,
+  );
   assert.equal(at.cloud.targets.get(uuidOf(5, 1))?.node_uuid, SOURCE);
   assert.equal(at.cloud.nodes.get(SOURCE)?.maintenance, false);
   // Meanwhile Ironic gives up, as it does by itself.

@@ -111,7 +111,7 @@ const WRONG: readonly (readonly [
   [() => undefined, `n-1 ${uuidOf(1, 99)}`, "N2I-E384", /no node/],
   [
     ({ setNode }) => setNode(SPARE, { name: uuidOf(1, 98) }),
-    ...([`n-1 ${uuidOf(1, 98)}`, "N2I-E212", /something else/] as const),
+    ...([`n-1 ${uuidOf(1, 98)}`, "N2I-E212", /returned unexpected data/] as const),
   ],
 ];
 

@@ -55,7 +55,7 @@ test("without another spare the same command says so, and everything stays as it
   const before = switchedDump(cloud);
   loses(cloud, LOSSES.find(({ what }) => what === "given an instance") ?? assert.fail());
   const words = ["node", "switchover", "n-1", ...own];
-  assertEnded(await run(words, how), 11, "N2I-E381", /Run the same command again to choose/);
+  assertEnded(await run(words, how), 11, "N2I-E381", /Run the command again to choose/);
   assertEnded(await run(words, how), 4, "N2I-E387", /no suitable destination for n-1/);
   restored(cloud);
   assert.equal(switchedDump(cloud), before);

@@ -115,7 +115,7 @@ for (const [engine, version] of TRIED.filter(([one]) => HERE.includes(one)))
     assert.equal((await says("verify", ...at.nova)).status, 0);
     assert.equal((await says("verify")).status, 0);
     const without = await says("verify", "--without", "nova-db");
-    assert.match(without.err, /N2I-E100 .*needs --nova-db/);
+    assert.match(without.err, /N2I-E100 .*requires --nova-db/);
     await at.db("instances").update({ host: "H1" });
     const wrong = await says("verify", ...at.nova);
     assert.equal(wrong.status, 2, wrong.err);

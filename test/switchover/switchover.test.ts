@@ -43,7 +43,7 @@ test("the manual's commands of a switchover do what they say, and no secret of a
   const told: string[] = [];
   for (const words of commands(page("switchover"))) told.push(await says(words));
   const preview =
-    /\| +1 \| s-1 +\|[\s\S]*SRC_OFF +\|[\s\S]*Nothing was changed, and there is no run/;
+    /\| +1 \| s-1 +\|[\s\S]*SRC_OFF +\|[\s\S]*Nothing was changed, and no run was created/;
   assert.match(told.join(""), preview);
   assert.equal(switchedDump(cloud), before);
   assert.equal(existsSync(path), false);
@@ -77,7 +77,13 @@ test("what a check refuses changes nothing", async (t) => {
   for (const [words, change, status, code, why] of [
     [["n-1", "n-1"], {}, 4, "N2I-E384", /the source itself/],
     [["n-9"], {}, 64, "N2I-E306", /no node "n-9"/],
-    [["n-1", "s-1", "--destination", "x"], {}, 64, "N2I-E100", /<name> and --destination exclude/],
+    [
+      ["n-1", "s-1", "--destination", "x"],
+      {},
+      64,
+      "N2I-E100",
+      /<name> and --destination are mutually exclusive/,
+    ],
     [["n-1", "--soft-timeout=-1"], {}, 64, "N2I-E100", /--soft-timeout takes a number/],
     [["n-1"], { source: { storage_interface: "noop" } }, 4, "N2I-E382", /noop, not external/],
     [["n-1"], { source: { protected: true } }, 4, "N2I-E383", /n-1: it is protected/],
@@ -85,7 +91,7 @@ test("what a check refuses changes nothing", async (t) => {
     [["n-1"], { source: { allocation_uuid: null } }, 4, "N2I-E385", /a Nova server/],
     [["n-1"], { source: { reservation: "h" } }, 11, "N2I-E380", /locked by host h/],
     [["n-1", "s-1"], { spare: { resource_class: "x" } }, 4, "N2I-E386", /resource_class: /],
-    [["n-1"], { spare: { resource_class: "x" } }, 4, "N2I-E387", /nearest is s-1: resource_class/],
+    [["n-1"], { spare: { resource_class: "x" } }, 4, "N2I-E387", /closest is s-1: resource_class/],
   ] as const) {
     const { source: of = {}, spare: and = {} } = change as { source?: object; spare?: object };
     Object.assign(source, of);

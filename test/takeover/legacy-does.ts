@@ -49,7 +49,7 @@ export async function does(
   return withPlace(async (place) => {
     const how = { hosts: ["A", to], ...(agent && { agent }) };
     return withLegacy(await runOf(name), place, [], how, async (legacy) => {
-      const { hands } = legacy;
+      const { deps: hands } = legacy;
       const holding: typeof hands.holding = (move, work) =>
         hands.holding(move, (between) =>
           work(async (point) => {
@@ -57,16 +57,16 @@ export async function does(
             await between(point);
           }),
         );
-      const own = { ...legacy, hands: { ...hands, holding } };
+      const own = { ...legacy, deps: { ...hands, holding } };
       if (!back) {
         const all = () => once(moves ?? ids.map((id) => moveOf(id, to)));
         const moved = await moveMachines(own, all, () => Promise.resolve(), NOTHING);
         checkAny(moved);
-        return { done: moved.made, left: moved.left.map(({ why }) => why) };
+        return { done: moved.made, left: moved.skipped.map(({ reason: why }) => why) };
       }
       const left: string[] = [];
       const leave: Parameters<typeof returnMachines>[2] = (rows) =>
-        left.push(...rows.map(({ why }) => why));
+        left.push(...rows.map(({ reason: why }) => why));
       const { back: done } = await returnMachines(own, startedMachines, leave, NOTHING);
       return { done, left };
     });
@@ -91,5 +91,8 @@ export function takes(
   { ids = [1, 2], down = 60, say = NOTHING, ...more }: Taking = {},
 ) {
   const asked = { from, to, agent: to, nodes: ids.map((id) => moveOf(id).uuid), down };
-  return withPlace(async (place) => takeMachines(await runOf(name), place, asked, { say }), more);
+  return withPlace(
+    async (place) => takeMachines(await runOf(name), place, asked, { report: say }),
+    more,
+  );
 }

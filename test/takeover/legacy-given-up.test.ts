@@ -53,7 +53,7 @@ test("what was claimed of a host whose lease somebody removed goes on, and nothi
   assert.match(`${refused.code} ${refused.message}`, /N2I-E316 nova_bm no longer has a lease of A/);
   assert.match(refused.fix ?? "", /host takeover --nova-bm-db NOVA_BM --from A/);
   const done = await takes(cloud, "one", "A", "B", { ids: [] });
-  assert.deepEqual(done.left, []);
+  assert.deepEqual(done.skipped, []);
   const [one, two, three] = (await cloud.rows()).machines;
   assert.deepEqual([one, three], ["1 A 0 active - | A - 0", "3 A 0 active - | A - 0"]);
   assert.equal(two, "2 B 1 - - |");

@@ -76,14 +76,14 @@ test("a compute node that the new host made by itself stays, and the old one's c
   const made = { ...row, id: 500, service_id: 2 };
   await cloud.withPlace(async (place) =>
     withLegacy(await cloud.runOf("one"), place, [], { hosts: ["A", "B"] }, async (legacy) => {
-      const { hands } = legacy;
+      const { deps: hands } = legacy;
       // Between the claim and Nova's rows: B's nova-compute sees the machine as its own.
       const claim: typeof hands.claim = async (...seen) => {
         const epoch = await hands.claim(...seen);
         await cloud.nova("compute_nodes").insert(made);
         return epoch;
       };
-      const own = { ...legacy, hands: { ...hands, claim } };
+      const own = { ...legacy, deps: { ...hands, claim } };
       const all = () => once([moveOf(1)]);
       await moveMachines(own, all, () => Promise.resolve(), NOTHING);
     }),
@@ -109,7 +109,7 @@ for (const point of ["legacy.guarded", "legacy.served"])
     await nova("services").where({ host: "B" }).update({ updated_at: "2014-06-01 12:00:00" });
     await bm("bm_service_leases").insert({ ...LEASE, host: "B", fenced_by: "C" });
     const from = point === "legacy.guarded" ? "A" : "B";
-    const { moved, left } = await takes(cloud, "two", from, "C", { ids: [1] });
+    const { moved, skipped: left } = await takes(cloud, "two", from, "C", { ids: [1] });
     assert.equal(moved, 1, JSON.stringify(left));
     const [machine] = (await cloud.rows()).machines;
     assert.equal(machine, `1 C ${from === "A" ? 1 : 2} error - | C - 0`);
@@ -125,7 +125,7 @@ test("a tenant's machine over which its taker died once it claimed it boots by w
   await nova("services").where({ host: "B" }).update({ updated_at: "2014-06-01 12:00:00" });
   await bm("bm_service_leases").insert({ ...LEASE, host: "B", fenced_by: "C" });
   const { boot } = images(cloud, [1]);
-  const { moved, left } = await takes(cloud, "two", "B", "C", { ids: [1], ...boot });
+  const { moved, skipped: left } = await takes(cloud, "two", "B", "C", { ids: [1], ...boot });
   assert.equal(moved, 1, JSON.stringify(left));
   const [machine] = (await cloud.rows()).machines;
   assert.equal(machine, "1 C 2 active - | C - 0");
@@ -140,7 +140,7 @@ test("a taker that died before the claim leaves the machine to its host, if that
   const dies = { point: "legacy.guarded", at: 1 };
   await assert.rejects(does(cloud, "one", { ids: [2], dies }), /legacy\./);
   await serviceOf(nova, "A").update({ updated_at: ago(-AHEAD) });
-  const { moved, left } = await takes(cloud, "one", "A", "B", { ids: [] });
+  const { moved, skipped: left } = await takes(cloud, "one", "A", "B", { ids: [] });
   assert.equal(moved, 0);
   assert.match(JSON.stringify(left), /N2I-D251/);
   assert.equal((await cloud.rows()).machines[1], "2 A 0 - - |");
@@ -148,7 +148,7 @@ test("a taker that died before the claim leaves the machine to its host, if that
   // Its host wrote it a moment ago.
   await bm("bm_nodes").where({ id: 2 }).update({ service_heartbeat_ms: Date.now() });
   const beaten = await takes(cloud, "one", "A", "B", { ids: [] });
-  assert.match(JSON.stringify(beaten.left), /belongs to another host now/);
+  assert.match(JSON.stringify(beaten.skipped), /belongs to another host now/);
   await bm("bm_nodes").where({ id: 2 }).update({ service_heartbeat_ms: 1 });
   assert.equal((await takes(cloud, "one", "A", "B", { ids: [] })).moved, 1);
   assert.equal((await cloud.rows()).machines[1], "2 B 1 - - |");
@@ -160,7 +160,7 @@ test("a machine whose host died in a deploy ends in error, with its instance, an
   await bm("bm_nodes").where({ id: 1 }).update({ task_state: "deploying" });
   const spawning = { vm_state: "building", task_state: "spawning" };
   await nova("instances").where({ id: 1 }).update(spawning);
-  const { moved, left: told } = await takes(cloud, "one", "A", "B");
+  const { moved, skipped: told } = await takes(cloud, "one", "A", "B");
   assert.equal(moved, 2);
   assert.match(JSON.stringify(told), /"machine:a0+-0000-4000-8000-0+1".*N2I-D281/);
   assert.equal((await cloud.rows()).machines[0], "1 B 1 error - | B - 0");

@@ -86,7 +86,7 @@ test("a run of an agent whose last plan moves nothing knows the host that machin
   assert.match(asked.out, /compute\.A.*not checked: on the broker, run rabbitmqctl purge_queue/);
   await ends(0, verify("--queue-purged"));
   const back = host(...READMIT, "--queue-purged");
-  assert.match((await back).out, /A may come back/, (await back).err);
+  assert.match((await back).out, /A can return to service/, (await back).err);
 });
 
 test("a run whose machines were all blocked lets their host back", async (t) => {
@@ -96,7 +96,7 @@ test("a run whose machines were all blocked lets their host back", async (t) => 
   assert.equal((await takes(cloud, "h1", "A", "B", { ids: [1], down: 0.1 })).moved, 0);
   await cloud.nova("instances").update({ task_state: null });
   const ran = await cloud.host(...READMIT, "--queue-purged");
-  assert.match(ran.out, /A may come back/, ran.err);
+  assert.match(ran.out, /A can return to service/, ran.err);
 });
 
 test("a fenced host that reports is told by verify, and does not get its lease back", async (t) => {

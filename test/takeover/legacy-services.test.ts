@@ -164,7 +164,7 @@ test("a machine stays whose image is shorter than Glance's, not whole in Glance,
   await stays(/N2I-D287[\s\S]*its status in Glance is queued \(ramdisk\)/);
   services.images.delete("ramdisk");
   const nowhere = "no specified tree has it, and Glance has no such image \\(ramdisk\\)";
-  await stays(new RegExp(`N2I-D287[^]*ramdisk is not there: ${nowhere}`));
+  await stays(new RegExp(`N2I-D287[^]*ramdisk does not exist: ${nowhere}`));
 });
 
 test("an image that is not what Glance says of it, or a copy of its size, moves nothing", async (t) => {
@@ -206,10 +206,13 @@ test("an agent with a login takes a machine whose host is lost with its disk: Gl
   const say = (text: string): void => void lines.push(text);
   const taking = { ids: [1], tftpRoot: own, novaConf: conf, say };
   const without = await takes(here, "none", "A", "B", taking);
-  assert.match(without.left.map(({ why }) => why).join(), /N2I-D287 .*no specified tree has it/);
+  assert.match(
+    without.skipped.map(({ reason: why }) => why).join(),
+    /N2I-D287 .*no specified tree has it/,
+  );
   const world = { ...processContext(), env: { ...processContext().env, ...env } };
   const taken = await surrounded(world, () => takes(here, "one", "A", "B", taking));
-  assert.deepEqual([taken.moved, taken.left], [1, []]);
+  assert.deepEqual([taken.moved, taken.skipped], [1, []]);
   assert.doesNotMatch(lines.join("\n"), /openstack port set/);
   for (const name of IMAGES)
     assert.equal(readFileSync(join(own, INSTANCE, name), "utf8"), `${name} of Glance\n`);

@@ -13,7 +13,7 @@ import { fencedCloud, type LegacyCloud, legacyCloud, moveOf } from "./legacy-clo
 import { does, NOTHING, takes } from "./legacy-does.ts";
 import { images, PLAN } from "./legacy-trees.ts";
 
-const NONE = { moved: 0, left: [], stopped: false };
+const NONE = { moved: 0, skipped: [], stopped: false };
 
 /** Its first machine, over which its taker dies. */
 async function dies(cloud: LegacyCloud, name: string, point: string): Promise<void> {
@@ -29,7 +29,7 @@ test("who takes a machine takes the lock away of one who died, also where the ol
   assert.equal((await cloud.rows()).machines[0], "1 A 0 active - | A - 1");
   const said: string[] = [];
   const more = { ids: [1], ...images(cloud, [1]).boot, say: (text: string) => said.push(text) };
-  const { moved, left } = await takes(cloud, "two", "A", "C", more);
+  const { moved, skipped: left } = await takes(cloud, "two", "A", "C", more);
   assert.equal(moved, 1, JSON.stringify(left));
   assert.match(said.join("\n"), /^machine:a0+-\S+: N2I-D290 instance b0+-.*locked_by is NULL\.$/m);
   assert.equal((await cloud.rows()).machines[0], "1 C 1 active - | C - 0");
@@ -57,7 +57,7 @@ test("a machine that was guarded and not claimed is let go once its host has its
   await bm("bm_service_leases").update({ fenced_by: null });
   await nova("instances").update({ task_state: "powering-off" });
   const busy = await takes(cloud, "one", "A", "B", { ids: [] });
-  assert.match(JSON.stringify(busy.left), /Nova started powering-off/);
+  assert.match(JSON.stringify(busy.skipped), /Nova started powering-off/);
   assert.equal((await cloud.rows()).machines[0], "1 A 0 active - | A powering-off 1");
   await nova("instances").update({ task_state: null });
   assert.deepEqual(await takes(cloud, "one", "A", "B", { ids: [] }), NONE);
@@ -156,7 +156,7 @@ test("who is stopped begins no machine more", async (t) => {
   stopped.abort(why);
   const run = await cloud.runOf("one");
   await cloud.withPlace((place) =>
-    assert.rejects(takeMachines(run, place, asked, { say: NOTHING }), why),
+    assert.rejects(takeMachines(run, place, asked, { report: NOTHING }), why),
   );
   assert.equal(await cloud.dump(), before);
 });
@@ -191,7 +191,7 @@ test("an agent sees a compute node that was deleted when it looked, and is not a
     const place = { ...opened, lookAt };
     const asked = { from: "A", to: "B", nodes: [moveOf(2).uuid], down: 60 };
     const run = await cloud.runOf("one");
-    assert.equal((await takeMachines(run, place, asked, { say: NOTHING })).moved, 1);
+    assert.equal((await takeMachines(run, place, asked, { report: NOTHING })).moved, 1);
   });
   const { computes } = await cloud.rows();
   assert.deepEqual(computes, ["1 A 01", "90 B 90", "91 C 91", "500 B 02"]);

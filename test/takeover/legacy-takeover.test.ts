@@ -256,7 +256,11 @@ for (const engine of engines())
     await bm("bm_service_leases").insert(LEASE);
     await assert.rejects(takes(cloud, "one", "A", "B"), /the lease of A is not fenced/);
     await bm("bm_service_leases").update({ fenced_by: "B" });
-    assert.deepEqual(await takes(cloud, "one", "A", "B"), { moved: 2, left: [], stopped: false });
+    assert.deepEqual(await takes(cloud, "one", "A", "B"), {
+      moved: 2,
+      skipped: [],
+      stopped: false,
+    });
     const rows = async () => (await cloud.rows()).machines.slice(0, 4);
     assert.deepEqual(await rows(), ["1 B 1 - - |", "2 B 1 - - |", "3 A 0 - - |", "4 A 0 - - |"]);
     // B dies over the fourth; C takes over what B had.
@@ -266,7 +270,7 @@ for (const engine of engines())
     await nova("services").where({ host: "B" }).update({ updated_at: "2014-06-01 12:00:00" });
     await bm("bm_service_leases").insert({ ...LEASE, host: "B", fenced_by: "C" });
     const taken = await takes(cloud, "three", "B", "C", { ids: [1, 2, 4] });
-    assert.deepEqual(taken, { moved: 3, left: [], stopped: false });
+    assert.deepEqual(taken, { moved: 3, skipped: [], stopped: false });
     assert.deepEqual(await rows(), ["1 C 2 - - |", "2 C 2 - - |", "3 A 0 - - |", "4 C 2 - - |"]);
   });
 

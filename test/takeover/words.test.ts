@@ -116,7 +116,7 @@ test("a tenant's change between plan and move keeps that machine, and the others
     /0 rows changed, 4 already done/,
   ]) {
     const moved = await ends(3, host(...MOVE));
-    assert.match(moved.err, /machine:a0+-\S+1 was skipped: instances:1 was changed/);
+    assert.match(moved.err, /machine:a0+-\S+1 was skipped: instances:1 has changed since/);
     assert.match(moved.out, rows);
   }
   const [first, second, third] = await owners();

@@ -11,7 +11,7 @@ export async function explainCommand({
 }: FormatOptions & { readonly code?: readonly string[] }): Promise<void> {
   if (code.length === 0) return printView(codesView(), { ...args, every: EVERY.same() });
   const pages = topics();
-  const explained = (word: string): string =>
-    pages.includes(word) ? manualPage(word) : explain(word, pages);
+  const explained = (name: string): string =>
+    pages.includes(name) ? manualPage(name) : explain(name, pages);
   print(code.map(explained).join("\n"));
 }

@@ -4,7 +4,7 @@ import { renderFindingCounts, renderUnknown } from "../../migrate/plan/rules/sum
 import { openSnapshot, SNAPSHOT } from "../../run/run.ts";
 import { AFTER } from "../../window/runner/after.ts";
 import { snapshotView } from "../views/show.ts";
-import { printLines, printMachines, say, sinkOf, type Voice } from "./shared.ts";
+import { printLines, printMachines, printMessage, sinkOf, type Voice } from "./shared.ts";
 
 interface ExtractArgs extends Voice, ExtractRequest {
   readonly match?: readonly string[];
@@ -29,12 +29,12 @@ export async function extractCommand(args: ExtractArgs): Promise<void> {
   if (withoutConf.size > 0) {
     const hosts = listed([...withoutConf.keys()].toSorted(), NAMED);
     const unknown = [...withoutConf.values()].reduce((sum, count) => sum + count, 0);
-    say(
+    printMessage(
       args,
       `Warning: no nova.conf was specified for ${hosts}, so the power manager of ${counted(unknown, "machine")} is unknown.`,
     );
   }
-  say(
+  printMessage(
     args,
     `Saved ${made.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\n${AFTER.extract(args, [...withoutConf.keys()])}`,
   );

@@ -4,10 +4,10 @@ import { io } from "../io.ts";
 
 /** @param what the command: `host move` @throws MigrationError N2I-E100 */
 export function refuseOptions(what: string, names: readonly string[]): void {
-  for (const word of io().words) {
-    const [, said = ""] = /^--([\w-]+)/.exec(word) ?? [];
-    if (names.includes(kebab(said)))
-      throw new MigrationError("N2I-E100", `${what} has no option --${said}`);
+  for (const arg of io().argv) {
+    const [, option = ""] = /^--([\w-]+)/.exec(arg) ?? [];
+    if (names.includes(kebab(option)))
+      throw new MigrationError("N2I-E100", `${what} has no option --${option}`);
   }
 }
 

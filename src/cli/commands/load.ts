@@ -25,7 +25,7 @@ import { checkOptions, configOptions } from "../options/window/check.ts";
 import { finishOptions, handoverOptions } from "../options/window/handover.ts";
 import { reportOptions, retireOptions } from "../options/window/report.ts";
 import { type RunArgs, runOptions } from "../options/window/run.ts";
-import { aside } from "../print/events.ts";
+import { printNotice } from "../print/events.ts";
 import { tookText, verbosely } from "../verbose.ts";
 
 /** Loads the code of a command when it runs, so that help and completion load no driver. */
@@ -57,11 +57,11 @@ function commandFunctions({
     return found;
   };
   return {
-    async options(name, words) {
+    async options(name, values) {
       const [options] = find(name);
       const table = { ...everyCommand, ...options.options };
       const args: { [name: string]: unknown } = {};
-      for (const [name, value] of Object.entries({ ...voice, ...words }))
+      for (const [name, value] of Object.entries({ ...voice, ...values }))
         if (value !== undefined) args[kebab(name)] = args[camel(name)] = value;
       await addConnections(args, options);
       for (const [option, is] of Object.entries(table))
@@ -169,15 +169,15 @@ export function addCommands(program: Argv, begin: () => void): Argv {
   const groups = new Set<string>();
   const every = isCompleting() ? everyCommand : hidden(everyCommand);
   return COMMANDS.reduce((to, command) => {
-    const [{ command: words }] = command;
-    const [group = ""] = words.split(" ");
+    const [{ command: declaration }] = command;
+    const [group = ""] = declaration.split(" ");
     const about = GROUPS[group];
-    if (about === undefined) return addCommand(to, command, words, begin);
+    if (about === undefined) return addCommand(to, command, declaration, begin);
     if (groups.has(group)) return to;
     groups.add(group);
-    const own = COMMANDS.filter(([options]) => options.command.startsWith(`${group} `));
+    const members = COMMANDS.filter(([options]) => options.command.startsWith(`${group} `));
     return to.command(group, about, (yargs) =>
-      own.reduce(
+      members.reduce(
         (inner, one) => addCommand(inner, one, one[0].command.slice(group.length + 1), begin),
         yargs
           .usage(`$0 ${group} <command>\n\n${about}`)
@@ -188,21 +188,21 @@ export function addCommands(program: Argv, begin: () => void): Argv {
 }
 
 function isCompleting(): boolean {
-  return io().words.includes("--get-yargs-completions");
+  return io().argv.includes("--get-yargs-completions");
 }
 
-/** @param words the command without its group */
-function addCommand(to: Argv, [options, work]: Command, words: string, begin: () => void): Argv {
+/** @param usage the command without its group */
+function addCommand(to: Argv, [options, work]: Command, usage: string, begin: () => void): Argv {
   return to.command({
-    command: words,
+    command: usage,
     describe: options.describe,
     builder(yargs, isHelp = false) {
       const common = { every: everyCommand, hide: !isCompleting() };
-      const own = declare(yargs.group([], "Options:"), options, common);
+      const parser = declare(yargs.group([], "Options:"), options, common);
       // yargs runs middlewares for help as well.
-      if (isHelp) return own;
+      if (isHelp) return parser;
       return (
-        own
+        parser
           .middleware(() => checkNames(options), true)
           .middleware((args) => addConnections(args, options, usualOf(yargs)), true)
           .middleware((args) => checkCombination(options, args), true)
@@ -218,7 +218,7 @@ function addCommand(to: Argv, [options, work]: Command, words: string, begin: ()
       verbosely(args, nameOf(options));
       await run({ format: "table", ...args } as never, to);
       const text = args.verbose === true ? tookText() : null;
-      if (text !== null) aside(text);
+      if (text !== null) printNotice(text);
     },
   });
 }

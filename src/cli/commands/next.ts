@@ -5,6 +5,6 @@ import { printObject } from "../print/out.ts";
 
 export async function nextStepCommand(args: StatusArgs): Promise<void> {
   const run = await openRun(args.run, { create: false });
-  const { next, why, takes, undo } = await (await kindFor(run)).advice(run);
-  await printObject({ next, why, takes, undo }, args);
+  const { next, reason, takes, undo } = await (await kindFor(run)).advice(run);
+  await printObject({ next, why: reason, takes, undo }, args);
 }

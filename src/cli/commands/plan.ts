@@ -24,7 +24,7 @@ import { EVERY } from "../views/every-row.ts";
 import { exampleOf } from "../views/several.ts";
 import { machinesView } from "../views/show.ts";
 import { type NovaArgs, novaRequest } from "./node/nova-options.ts";
-import { exitWith, printLines, printMachines, say, sinkOf, type Voice } from "./shared.ts";
+import { exitWith, printLines, printMachines, printMessage, sinkOf, type Voice } from "./shared.ts";
 import { printDiff } from "./show.ts";
 
 interface PlanArgs extends Voice, NovaArgs, PlanCommandOptions {
@@ -36,10 +36,10 @@ interface PlanArgs extends Voice, NovaArgs, PlanCommandOptions {
 }
 
 export async function planCommand(args: PlanArgs): Promise<void> {
-  const asked = { nova: novaRequest(args), ipmitool: ipmitoolOf(args.conductorIpmitool) };
+  const request = { nova: novaRequest(args), ipmitool: ipmitoolOf(args.conductorIpmitool) };
   const lines = createLines(args.allRows);
-  const made = await plan(args, asked, sinkOf({ ...args, format: "table" }), lines.add);
-  const { nova, counts, others, path } = made;
+  const made = await plan(args, request, sinkOf({ ...args, format: "table" }), lines.add);
+  const { nova, counts, foreignNodes, path } = made;
   const { match } = args;
   if (match !== undefined)
     await printMachines(machinesView((await openPlan(path)).lines()), {
@@ -60,15 +60,18 @@ export async function planCommand(args: PlanArgs): Promise<void> {
     const { header, lines } = await openPlan(path);
     await printDiff({ origins: header.origins, lines }, args.diff, args.allRows);
   }
-  if (made.proposal !== null) say(args, writeProposal(args, made.proposal));
-  if (others !== null)
-    say(args, `${others}: apply will refuse to run. To allow them, use plan --allow-other-nodes.`);
+  if (made.proposal !== null) printMessage(args, writeProposal(args, made.proposal));
+  if (foreignNodes !== null)
+    printMessage(
+      args,
+      `${foreignNodes}: apply will refuse to run. To allow them, use plan --allow-other-nodes.`,
+    );
   if (nova === null)
-    say(
+    printMessage(
       args,
       "No Nova database was specified, so apply will refuse to run (N2I-E311) unless you pass --leave-nova. With plan --nova-db, apply watches the heartbeats of nova-compute.",
     );
-  say(
+  printMessage(
     args,
     `Saved ${path} (sha256 ${made.sha256.slice(0, 12)}). Valid as long as source and target remain unchanged.\n${AFTER.plan(args, counts, made.header.made_from.power !== null && !requiresPower(counts))}`,
   );
@@ -115,11 +118,11 @@ function createLines(all: boolean) {
     examples.set(code, some);
   };
   return {
-    add(machine: PlannedMachine, known: MachineOf): void {
+    add(machine: PlannedMachine, machineOf: MachineOf): void {
       machines += 1;
       const { verdict } = machine;
       if (all || machines <= SCREENFUL) lines.push({ verdict, text: renderLine(machine) });
-      for (const finding of machine.findings) note(finding, known);
+      for (const finding of machine.findings) note(finding, machineOf);
     },
     short: () => !all && machines > SCREENFUL,
     /** @param width columns of the screen */
@@ -142,14 +145,14 @@ function createLines(all: boolean) {
 function machineLines(
   lines: readonly { readonly verdict: Verdict; readonly text: string }[],
 ): readonly string[] {
-  const ordered = ORDER.flatMap((wanted) => lines.filter(({ verdict }) => verdict === wanted));
+  const ordered = ORDER.flatMap((group) => lines.filter(({ verdict }) => verdict === group));
   return [...ordered.map(({ text }) => text), ""];
 }
 
 /** @param bare without the counts, because every machine is listed */
 function verdictLines(verdicts: PlanCounts["verdicts"], bare: boolean): readonly string[] {
-  const shown = ORDER.filter((verdict) => verdicts[verdict] > 0);
-  const lines = shown.map((verdict) => {
+  const present = ORDER.filter((verdict) => verdicts[verdict] > 0);
+  const lines = present.map((verdict) => {
     const count = bare ? "" : `${String(verdicts[verdict]).padStart(6)} `;
     return `  ${SIGNS[verdict][0]} ${count}${verdict}: ${SIGNS[verdict][1]}`;
   });

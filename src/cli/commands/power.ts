@@ -6,20 +6,23 @@ import { printView } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
 import { powerView, summary } from "../views/power.ts";
 import { groups } from "../views/power-groups.ts";
-import { exitWith, type ListArgs, say, sinkOf } from "./shared.ts";
+import { exitWith, type ListArgs, printMessage, sinkOf } from "./shared.ts";
 
 export async function powerCommand(args: ListArgs & PowerRequest): Promise<void> {
   const done = await power(args, sinkOf(args));
-  if (done === null) return say(args, AFTER.stoppedPower(args));
+  if (done === null) return printMessage(args, AFTER.stoppedPower(args));
   const { counts, machines, want, noConf } = done;
   const good = counts.verdicts.ok ?? 0;
-  for (const line of summary(counts.verdicts)) say(args, line);
-  for (const line of groups(done.troubled, machines)) say(args, line);
-  await printView(powerView(done.shown, machines), { ...args, every: EVERY.power(args) });
+  for (const line of summary(counts.verdicts)) printMessage(args, line);
+  for (const line of groups(done.troubled, machines)) printMessage(args, line);
+  await printView(powerView(done.listed, machines), { ...args, every: EVERY.power(args) });
   const but = want === 0 ? "" : `; ${want} of them only with a setting listed above`;
-  say(args, `Power: ${good} of ${counted(counts.machines, "machine")} answered as expected${but}.`);
-  say(args, `Saved ${args.run}/power.jsonl (sha256 ${done.sha256.slice(0, 12)}).`);
-  say(args, AFTER.power(args, counts.machines > good, noConf));
+  printMessage(
+    args,
+    `Power: ${good} of ${counted(counts.machines, "machine")} answered as expected${but}.`,
+  );
+  printMessage(args, `Saved ${args.run}/power.jsonl (sha256 ${done.sha256.slice(0, 12)}).`);
+  printMessage(args, AFTER.power(args, counts.machines > good, noConf));
   if (Object.keys(counts.verdicts).some((verdict) => verdict !== "ok"))
     exitWith(EXIT_STATUS.partial.status);
 }

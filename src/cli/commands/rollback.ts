@@ -11,16 +11,16 @@ export async function rollbackCommand(args: RollbackArgs): Promise<void> {
   const how = { ...args, every: EVERY.rollback(args) };
   const sink = sinkOf(how);
   const kind = await kindFor(await openRun(args.run, { create: false }));
-  const rollback = await kind.rollback(args, sink.say);
+  const rollback = await kind.rollback(args, sink.report);
   if (args.plan) return rollback.preview(sink);
-  const left = gatherSkipped(args);
-  const ended = await rollback.back(sink, left.add).catch(async (cause: unknown) => {
+  const skipped = gatherSkipped(args);
+  const ended = await rollback.back(sink, skipped.add).catch(async (cause: unknown) => {
     // Prints the conflicts that were found before the failure.
-    if (left.any()) await printView(left.view(), how);
+    if (skipped.any()) await printView(skipped.view(), how);
     throw cause;
   });
-  await printView(left.view(), how);
+  await printView(skipped.view(), how);
   if (ended === null) return;
   for (const note of ended.notes) printResult(args, note);
-  if (left.any() || ended.untold) exitWith(EXIT_STATUS.differs.status);
+  if (skipped.any() || ended.untold) exitWith(EXIT_STATUS.differs.status);
 }

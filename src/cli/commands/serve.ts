@@ -13,11 +13,11 @@ interface ServeArgs extends Voice, ProxyOptions {}
 const OWN = { fromCatalog: false, interface: "public", novaCompat: false } as const;
 
 export function proxyCommand(args: ServeArgs): Promise<void> {
-  return serveProxy(args, told(args));
+  return serveProxy(args, outputOf(args));
 }
 
 export function switchoverCommand(args: ServeArgs & ServeSwitchOptions): Promise<void> {
-  return serveSwitchover({ ...args, ...OWN }, told(args));
+  return serveSwitchover({ ...args, ...OWN }, outputOf(args));
 }
 
 export function manageableCommand(args: ServeArgs & { readonly run: string }): Promise<void> {
@@ -25,7 +25,7 @@ export function manageableCommand(args: ServeArgs & { readonly run: string }): P
   return serveManageable(
     { ...args, ...OWN },
     {
-      ...told(args),
+      ...outputOf(args),
       notify(event) {
         if (args.json) emit("item", { ...event });
       },
@@ -33,8 +33,8 @@ export function manageableCommand(args: ServeArgs & { readonly run: string }): P
   );
 }
 
-function told(args: ServeArgs) {
-  return { say: (text: string) => note(args, text), served: requestLines(args) };
+function outputOf(args: ServeArgs) {
+  return { report: (text: string) => note(args, text), served: requestLines(args) };
 }
 
 function requestLines({ quiet, json }: ServeArgs): (request: Served) => void {

@@ -88,23 +88,23 @@ async function inStage<T>(
   }
   const results: T[] = [];
   const began = Date.now();
-  let [all, earlier, behind, came] = [total, 0, 0, began];
+  let [all, earlier, completed, moved] = [total, 0, 0, began];
   let about: string | undefined;
-  let own: number | null | undefined;
+  let pace: number | null | undefined;
   const run = async (report: (text: string) => void): Promise<boolean> => {
     const pulse = (): void => {
       const now = Date.now();
-      const evidence = measure(behind, all, now - began, earlier, { idle: now - came, own });
-      const done = sentence(evidence, own !== undefined);
+      const evidence = measure(completed, all, now - began, earlier, { idle: now - moved, pace });
+      const done = sentence(evidence, pace !== undefined);
       report(about === undefined ? done : `${done}; ${about}`);
     };
     const at: Progress = (machines, more, rate) => {
-      if (machines > behind) came = Date.now();
-      [behind, about, own] = [machines, more, rate];
+      if (machines > completed) moved = Date.now();
+      [completed, about, pace] = [machines, more, rate];
       pulse();
     };
     const expect: Expect = (now, before) => {
-      [all, earlier, behind] = [now, before, before];
+      [all, earlier, completed] = [now, before, before];
     };
     const result = await pulsing(title, pulse, () => work(at, expect));
     report(summary(result));
@@ -118,8 +118,8 @@ async function inStage<T>(
 }
 
 /** A line for people. Programs read events instead. */
-export function say(voice: Voice, said: string): void {
-  const lines = said.split("\n").filter((line) => voice.walked !== true || !NEXT.test(line));
+export function printMessage(voice: Voice, message: string): void {
+  const lines = message.split("\n").filter((line) => voice.walked !== true || !NEXT.test(line));
   if (lines.length === 0) return;
   const text = lines.join("\n");
   log("said", { text });
@@ -128,15 +128,15 @@ export function say(voice: Voice, said: string): void {
 
 /** The start of a stage: its name, and on a terminal the list of all stages. */
 function stage(voice: Voice, stages: readonly string[], at: number, takes: string | null): void {
-  const known = takes === null ? "" : `, ${takes.startsWith("under ") ? "" : "about "}${takes}`;
-  const text = `Stage ${at + 1} of ${stages.length}: ${stages[at]}${known}.`;
+  const estimate = takes === null ? "" : `, ${takes.startsWith("under ") ? "" : "about "}${takes}`;
+  const text = `Stage ${at + 1} of ${stages.length}: ${stages[at]}${estimate}.`;
   if (voice.json) note(voice, text);
   else {
     const { stderr, env } = io();
     const { live, width } = terminalOf(stderr, env);
     const drawn = { width: width(), colour: !env.NO_COLOR };
     if (live && !voice.quiet) stderr.write(`\n${stageList(stages, at, drawn).join("\n")}\n`);
-    say(voice, text);
+    printMessage(voice, text);
   }
 }
 
@@ -152,7 +152,7 @@ const VIEWS: { readonly [K in keyof Lists]: (items: AsyncIterable<Lists[K]>) => 
 
 export function sinkOf(args: Voice & At): Sink {
   return {
-    say: (text) => say(args, text),
+    report: (text) => printMessage(args, text),
     result: (text) => printResult(args, text),
     note: (text) => note(args, text),
     stage: (stages, at, takes) => stage(args, stages, at, takes),
@@ -185,31 +185,31 @@ async function several(
 }
 
 export function printMachines(view: View, { run, ...options }: At): Promise<void> {
-  return knowing(run, (find) => printView(named(view, find), options));
+  return knowing(run, (find) => printView(withNames(view, find), options));
 }
 
 /** The same after a command that writes: reports options for columns that the list lacks. */
 export function printDone(view: View, { run, ...options }: At & Pick<Voice, "json">) {
   return knowing(run, async (find) => {
-    const whole = named(view, find);
-    const fit = fitting(whole.columns, options);
+    const fullView = withNames(view, find);
+    const fit = fitting(fullView.columns, options);
     let any = false;
     const rows = async function* () {
-      for await (const row of whole.rows) {
+      for await (const row of fullView.rows) {
         any = true;
         yield row;
       }
     };
-    await printView({ ...whole, rows: rows() }, fit.options);
+    await printView({ ...fullView, rows: rows() }, fit.options);
     if (any && fit.without.length > 0)
       note(
         options,
-        `The list with the columns ${whole.columns.join(", ")} has no such column, so it is printed without ${fit.without.join(", ")}.`,
+        `The list with the columns ${fullView.columns.join(", ")} has no such column, so it is printed without ${fit.without.join(", ")}.`,
       );
   });
 }
 
-function named(view: View, find: Find): View {
+function withNames(view: View, find: Find): View {
   return view.columns.includes("BM ID") ? withMachines(view, find) : view;
 }
 
@@ -241,14 +241,14 @@ export function printResult(how: FormatOptions & Pick<Voice, "json">, text: stri
 
 /** Prints text without control characters, which a database value may contain. */
 export function print(text: string): void {
-  const seen = visibleLines(text).join("\n");
-  io().stdout.write(seen.endsWith("\n") ? seen : `${seen}\n`);
+  const visible = visibleLines(text).join("\n");
+  io().stdout.write(visible.endsWith("\n") ? visible : `${visible}\n`);
 }
 
 export function printLines(text: string): void {
-  const seen = visibleLines(text).join("\n");
-  const shown = foldText(seen, widthOf({ format: "table" }));
-  io().stdout.write(`${painted(shown)}\n`);
+  const visible = visibleLines(text).join("\n");
+  const wrapped = foldText(visible, widthOf({ format: "table" }));
+  io().stdout.write(`${painted(wrapped)}\n`);
 }
 
 function folded(text: string): string {

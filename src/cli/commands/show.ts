@@ -19,36 +19,36 @@ interface ShowArgs extends ListArgs {
 
 export async function showCommand(args: ShowArgs): Promise<void> {
   const { file, diff, allRows } = args;
-  const shown = await openArtifact(file, args.nova);
+  const artifact = await openArtifact(file, args.nova);
   if (diff !== undefined) {
-    if (shown.kind !== "machines")
+    if (artifact.kind !== "machines")
       throw new MigrationError(
         "N2I-E100",
-        `--diff requires the machines of a plan, not ${WHAT[shown.kind]}`,
+        `--diff requires the machines of a plan, not ${WHAT[artifact.kind]}`,
       );
-    return printDiff(shown, diff, allRows);
+    return printDiff(artifact, diff, allRows);
   }
-  if (args.skipped && shown.kind !== "machines" && shown.kind !== "moves")
-    throw new MigrationError("N2I-E100", `--skipped requires a plan, not ${WHAT[shown.kind]}`);
+  if (args.skipped && artifact.kind !== "machines" && artifact.kind !== "moves")
+    throw new MigrationError("N2I-E100", `--skipped requires a plan, not ${WHAT[artifact.kind]}`);
   const how = { ...args, every: EVERY.show(args), ...(args.skipped && { match: SKIPPED }) };
-  const at = { ...how, run: shown.run };
-  switch (shown.kind) {
+  const at = { ...how, run: artifact.run };
+  switch (artifact.kind) {
     case "snapshot":
-      return printMachines(snapshotView(shown.lines()), at);
+      return printMachines(snapshotView(artifact.lines()), at);
     case "machines":
-      return printMachines(machinesView(shown.lines()), at);
+      return printMachines(machinesView(artifact.lines()), at);
     case "moves":
-      return printView(movesView(each(shown.lines())), how);
+      return printView(movesView(each(artifact.lines())), how);
     case "power":
-      return printView(powerView(each(shown.readings()), shown.machines), how);
+      return printView(powerView(each(artifact.readings()), artifact.machines), how);
     case "nova":
-      return printView(novaStepsView(shown.steps(), shown.findings()), how);
+      return printView(novaStepsView(artifact.steps(), artifact.findings()), how);
     case "journal":
-      return printView(journalView(shown.entries), how);
+      return printView(journalView(artifact.entries), how);
     case "log":
-      return printView(logView(shown.facts()), how);
+      return printView(logView(artifact.facts()), how);
     case "window":
-      return printView(windowView(shown.entries), how);
+      return printView(windowView(artifact.entries), how);
   }
 }
 
@@ -69,19 +69,19 @@ export async function printDiff(
   node: string,
   all: boolean,
 ): Promise<void> {
-  const wanted = node.toLowerCase();
+  const lowerNode = node.toLowerCase();
   let found = false;
   for await (const batch of lines())
     for (const machine of batch) {
       if (
-        wanted !== "" &&
-        machine.uuid?.toLowerCase() !== wanted &&
-        String(machine.bm_node_id) !== wanted
+        lowerNode !== "" &&
+        machine.uuid?.toLowerCase() !== lowerNode &&
+        String(machine.bm_node_id) !== lowerNode
       )
         continue;
       found = true;
       print(renderMachine(machine, origins, all));
     }
-  if (!found && wanted !== "")
+  if (!found && lowerNode !== "")
     throw new MigrationError("N2I-E306", `${JSON.stringify(node)} is not in the plan`);
 }

@@ -17,13 +17,13 @@ export interface RunKind {
   ) => Promise<{
     readonly fields: JsonObject;
     readonly next: string;
-    readonly left?: readonly string[];
+    readonly excluded?: readonly string[];
   }>;
   readonly advice: (run: RunFolder) => Promise<Advice>;
   /** @throws MigrationError N2I-E100 for an option that this kind does not have */
   readonly verify: (args: VerifyArgs) => Promise<RunVerified>;
   /** @throws MigrationError N2I-E100 for an option that this kind does not have */
-  readonly rollback: (args: RollbackArgs, say: Sink["say"]) => Promise<Rollback>;
+  readonly rollback: (args: RollbackArgs, report: Sink["report"]) => Promise<Rollback>;
 }
 
 export interface RunVerified {

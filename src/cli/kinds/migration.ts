@@ -15,11 +15,11 @@ export const migration: RunKind = {
     refuseOptions("verify of this run", ["nova-bm-db", "queue-purged"]);
     return args.takeover ? takenOver(args) : compared(args);
   },
-  async rollback(args, say) {
+  async rollback(args, report) {
     refuseOptions("rollback of this run", ["nova-bm-db", "fence-command"]);
     const { migrationBack } = await import("../../migrate/rollback/rollback.ts");
     const { watchingOf } = await import("../commands/node/nova-options.ts");
-    return migrationBack(args, watchingOf(args, say));
+    return migrationBack(args, watchingOf(args, report));
   },
 };
 
@@ -27,8 +27,8 @@ async function compared(args: VerifyArgs): Promise<RunVerified> {
   const { verifyRun } = await import("../../migrate/verify/verify.ts");
   const { isEqual } = await import("../../migrate/verify/rules/tally.ts");
   const verified = await verifyRun(args, sinkOf({ ...args, every: EVERY.verify(args) }));
-  const { computes, novaLeft, nova } = verified;
-  const texts = [...verifiedText(verified, args.allRows), ...(novaLeft ? [NOVA_LEFT] : [])];
+  const { computes, novaSkipped, nova } = verified;
+  const texts = [...verifiedText(verified, args.allRows), ...(novaSkipped ? [NOVA_LEFT] : [])];
   if (nova !== null && nova.awaited + nova.unreported > 0)
     texts.push(`Next: ${nextCommand("verify", args, { final: true })}`);
   if (computes === null) return { texts, equal: isEqual(verified) };

@@ -2,7 +2,7 @@ import type { RollbackCommandOptions } from "../../migrate/rollback/rollback.ts"
 import { POWER_MAX_AGE } from "../../model/power.ts";
 import type { WatchArgs } from "../commands/node/nova-options.ts";
 import type { ListArgs } from "../commands/shared.ts";
-import { type Declared, flag, number, word } from "./declared.ts";
+import { type Declared, flag, number, string } from "./declared.ts";
 import { listOptions, listOptionsWithoutAll } from "./format.ts";
 import { common, meaning, NOVA_DATABASES, nodeOption, TARGET } from "./shared.ts";
 
@@ -44,8 +44,12 @@ export const rollbackOptions: Declared = {
   describe: "Remove the rows that this run loaded. Rows changed since then are kept and listed",
   options: {
     ...common("run", ...TARGET, "in-flight", "lock-wait", ...NOVA_DATABASES, ...WATCH),
-    "nova-bm-db": word("For moves of nova-baremetal machines between hosts: the nova_bm database"),
-    "fence-command": word("For a spare with a dead BMC: program (exit status 0: the spare is off)"),
+    "nova-bm-db": string(
+      "For moves of nova-baremetal machines between hosts: the nova_bm database",
+    ),
+    "fence-command": string(
+      "For a spare with a dead BMC: program (exit status 0: the spare is off)",
+    ),
     ...meaning("leave-nova", "Remove only Ironic's rows and do not watch nova-compute"),
     all: flag("Roll back every machine of this run"),
     ...nodeOption("Roll back only this machine"),

@@ -5,7 +5,7 @@ interface Limits {
   readonly least?: number;
   readonly above?: number;
   readonly most?: number;
-  readonly whole?: boolean;
+  readonly integer?: boolean;
   /** A pattern and its description: `KEY=VALUE`. */
   readonly form?: readonly [pattern: RegExp, text: string];
 }
@@ -103,7 +103,7 @@ export function nameOf({ command }: Pick<Declared, "command">): string {
 
 /** The form or range that the value violates, or null. */
 export function outOfLimits(
-  { type, least = 0, above, most, whole, form }: Option,
+  { type, least = 0, above, most, integer, form }: Option,
   value: unknown,
 ): string | null {
   if (form !== undefined) return form[0].test(String(value)) ? null : form[1];
@@ -111,27 +111,27 @@ export function outOfLimits(
   const is = Number(value);
   // Maximum of timers.
   if (is >= 1e9 && most === undefined) return "a number below 1000000000";
-  const fits = is >= least && is <= (most ?? is) && (above === undefined || is > above);
-  if (fits && (whole !== true || Number.isInteger(is))) return null;
-  const kind = whole === true ? "a whole number" : "a number";
+  const isInRange = is >= least && is <= (most ?? is) && (above === undefined || is > above);
+  if (isInRange && (integer !== true || Number.isInteger(is))) return null;
+  const kind = integer === true ? "a whole number" : "a number";
   if (above !== undefined) return `${kind} above ${above}`;
   return most === undefined ? `${kind}, ${least} or more` : `${kind} from ${least} to ${most}`;
 }
 
 /** An option with a value. */
-export function word(describe: string, more: Option = {}): Option {
+export function string(describe: string, more: Option = {}): Option {
   return { type: "string", requiresArg: true, describe, ...more };
 }
 
 /** An option that may be repeated, with a value each time. */
-export function words(describe: string, more: Option = {}): Option {
+export function list(describe: string, more: Option = {}): Option {
   return { type: "string", array: true, nargs: 1, describe, ...more };
 }
 
 /** `[HOST=]PATH`, with both parts not empty. */
 export function perHost(path: "DIR" | "FILE", describe: string): Option {
   const form = [/^(?![^=/]*=$)(?!\s*=).+$/s, `${path} or HOST=${path}`] as const;
-  return words(`[HOST=]${path}: ${describe}`, { form });
+  return list(`[HOST=]${path}: ${describe}`, { form });
 }
 
 /** A positional argument. */

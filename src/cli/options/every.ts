@@ -1,5 +1,5 @@
 import { ALL_DECISIONS, CONNECTIONS } from "../../run/next.ts";
-import { flag, grouped, number, word, words } from "./declared.ts";
+import { flag, grouped, list, number, string } from "./declared.ts";
 
 /** Options of every command. */
 export const everyCommand = grouped("Every command:", {
@@ -12,8 +12,8 @@ export const everyCommand = grouped("Every command:", {
     default: 30,
   }),
   "db-timeout": number("Maximum seconds for a database statement", { default: 120, least: 1 }),
-  config: word("Connections file (default: NOVA2IRONIC_CONFIG, or ./nova2ironic.yaml)"),
-  without: words("Ignore this option's value from nova2ironic.yaml and from the run. Repeatable", {
+  config: string("Connections file (default: NOVA2IRONIC_CONFIG, or ./nova2ironic.yaml)"),
+  without: list("Ignore this option's value from nova2ironic.yaml and from the run. Repeatable", {
     choices: [...CONNECTIONS, ...ALL_DECISIONS],
   }),
   debug: flag("If an error occurs, show its origin in the code"),

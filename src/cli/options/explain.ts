@@ -1,4 +1,4 @@
-import { argument, type Declared, word } from "./declared.ts";
+import { argument, type Declared, string } from "./declared.ts";
 import { listOptions } from "./format.ts";
 
 export const explainOptions: Declared = {
@@ -13,7 +13,7 @@ export const demoOptions: Declared = {
   command: "demo",
   describe: "Run the whole migration of a sample deployment, on SQLite files in a temporary folder",
   options: {
-    keep: word("A new or empty folder for the files of the demo and its report"),
+    keep: string("A new or empty folder for the files of the demo and its report"),
   },
   examples: ["$0 demo --keep sample"],
 };

@@ -1,6 +1,6 @@
 import { releaseNames } from "../../run/files/load-tables.ts";
 import { FAILED } from "../views/power-groups.ts";
-import { type Declared, flag, number, perHost, word, words } from "./declared.ts";
+import { type Declared, flag, list, number, perHost, string } from "./declared.ts";
 import { listOptions, matchOption } from "./format.ts";
 import { common, meaning, nodeOption } from "./shared.ts";
 
@@ -9,7 +9,7 @@ export const extractOptions: Declared = {
   describe: "Read nova_bm, Nova and nova.conf into the run's snapshot, without database writes",
   options: {
     ...common("run", "nova-bm-db"),
-    "nova-db": word("Nova's database, in the same form"),
+    "nova-db": string("Nova's database, in the same form"),
     "nova-conf": perHost("FILE", "nova.conf of a compute host. Repeat it for each host"),
     "tftp-root": perHost("DIR", "TFTP tree of a compute host, or a copy. Repeat it for each host"),
     ...common("key-file"),
@@ -28,12 +28,12 @@ export const powerOptions: Declared = {
   describe: "Read the power state of every machine from its BMC, without changing it",
   options: {
     ...common("run"),
-    only: words("Read only machines that failed, or only machines with this verdict", {
+    only: list("Read only machines that failed, or only machines with this verdict", {
       ...{ choices: ["failed", ...FAILED], defaultDescription: "all machines" },
     }),
     ...nodeOption("Read only this machine"),
-    host: words("Read only machines of this nova-compute (service_host)"),
-    site: word("Site document, as for plan. Later power commands of this run use it again"),
+    host: list("Read only machines of this nova-compute (service_host)"),
+    site: string("Site document, as for plan. Later power commands of this run use it again"),
     ...meaning("ironic-release", "Release of the conductors (default: from the plan, or juno)"),
     ...common("conductor-ipmitool"),
     "in-flight": number("Number of BMCs to read concurrently", {

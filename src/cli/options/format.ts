@@ -1,5 +1,5 @@
 import { FORMATS, type FormatOptions, QUOTES } from "../../lib/table/format.ts";
-import { flag, grouped, number, words } from "./declared.ts";
+import { flag, grouped, list, number } from "./declared.ts";
 
 /**
  * Named as in OpenStack's clients.
@@ -13,10 +13,10 @@ export const formatOptions = grouped("Output:", {
     default: "table" as FormatOptions["format"],
     describe: "Output format",
   },
-  column: words("Show only this column. Repeatable. Columns keep the specified order", {
+  column: list("Show only this column. Repeatable. Columns keep the specified order", {
     alias: "c",
   }),
-  "sort-column": words("Sort by this column. Repeatable. All rows are kept in memory"),
+  "sort-column": list("Sort by this column. Repeatable. All rows are kept in memory"),
   noindent: { type: "boolean", describe: "json: print everything on one line" },
   quote: {
     choices: QUOTES,
@@ -32,7 +32,7 @@ export const formatOptions = grouped("Output:", {
 });
 
 const lists = {
-  match: words(
+  match: list(
     "Show only rows with COLUMN=VALUE. * matches any text. Values of one column are alternatives",
   ),
   "all-rows": flag("table: show every row. By default, a long table is grouped by cause"),

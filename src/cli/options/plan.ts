@@ -1,4 +1,4 @@
-import { type Declared, flag, number, word } from "./declared.ts";
+import { type Declared, flag, number, string } from "./declared.ts";
 import { matchOption } from "./format.ts";
 import { common, meaning, NOVA_DATABASES, type SHARED, TARGET } from "./shared.ts";
 
@@ -14,7 +14,7 @@ export const planOptions: Declared = {
     ...common("run", ...TARGET),
     ...meaning("ironic-release", "Release of Ironic, if several releases have the same schema"),
     ...common(...NOVA_DATABASES, ...NOVA_ROWS),
-    site: word("Your decisions (YAML or JSON)"),
+    site: string("Your decisions (YAML or JSON)"),
     "allow-pairing": flag("Allow different releases of source and target. Recorded in the plan"),
     "allow-other-nodes": flag("Allow other nodes in Ironic's database. Recorded in the plan"),
     ...common("diff", "all-rows"),
@@ -23,8 +23,8 @@ export const planOptions: Declared = {
       default: 0,
     }),
     ...common("conductor-ipmitool"),
-    "propose-site": word("Write a first site document with known values to this new file"),
-    "placement-db": word("With --propose-site: Placement's database, for resource classes"),
+    "propose-site": string("Write a first site document with known values to this new file"),
+    "placement-db": string("With --propose-site: Placement's database, for resource classes"),
     "record-power": flag("Write the measured power state to power_state, which is NULL by default"),
     "detailed-exitcode": flag("Exit with status 2 if there is something to load"),
     ...common("key-file"),

@@ -1,4 +1,4 @@
-import { type Declared, flag, number, type OptionTable, word } from "./declared.ts";
+import { type Declared, flag, number, type OptionTable, string } from "./declared.ts";
 import { SWITCHING } from "./node/actions.ts";
 
 const LISTEN = [
@@ -11,17 +11,17 @@ const CHECKS = {
   want: ["tls-cert: tls-key", "tls-key: tls-cert"],
 } as const satisfies Partial<Declared>;
 
-/** @param own options of this service alone */
-function options(listen: string, policy: string, own: OptionTable): OptionTable {
+/** @param extra options of this service alone */
+function options(listen: string, policy: string, extra: OptionTable): OptionTable {
   return {
-    listen: word("HOST:PORT to listen on", { default: listen, form: LISTEN }),
-    "keystone-url": word("URL of Keystone, which validates tokens"),
-    "ironic-url": word("URL of the bare metal service"),
-    ...own,
-    "tls-cert": word("Serve TLS with this certificate (PEM)"),
-    "tls-key": word("Private key of --tls-cert (PEM)"),
-    "os-cacert": word("CA certificates for Keystone and Ironic (PEM)"),
-    "policy-file": word(`${policy} policy.yaml or policy.json. SIGHUP reloads it`),
+    listen: string("HOST:PORT to listen on", { default: listen, form: LISTEN }),
+    "keystone-url": string("URL of Keystone, which validates tokens"),
+    "ironic-url": string("URL of the bare metal service"),
+    ...extra,
+    "tls-cert": string("Serve TLS with this certificate (PEM)"),
+    "tls-key": string("Private key of --tls-cert (PEM)"),
+    "os-cacert": string("CA certificates for Keystone and Ironic (PEM)"),
+    "policy-file": string(`${policy} policy.yaml or policy.json. SIGHUP reloads it`),
     "token-cache": number("Seconds to cache a validated token", { default: 60 }),
     "api-timeout": number("Maximum seconds for a call to Keystone or Ironic", {
       default: 60,
@@ -30,9 +30,9 @@ function options(listen: string, policy: string, own: OptionTable): OptionTable 
     "max-connections": number("Maximum number of connections. Further connections are closed", {
       default: 512,
       least: 1,
-      whole: true,
+      integer: true,
     }),
-    auth: word("none: require no token, for a test Ironic without Keystone", {
+    auth: string("none: require no token, for a test Ironic without Keystone", {
       ...{ choices: ["keystone", "none"], default: "keystone" },
     }),
   };
@@ -46,12 +46,12 @@ export const SERVE = {
     serves: true,
     options: options("127.0.0.1:8785", "Nova's", {
       "from-catalog": flag("Use the Ironic URL in the catalog of each caller's token"),
-      interface: word("With --from-catalog: interface of the endpoint", {
+      interface: string("With --from-catalog: interface of the endpoint", {
         ...{ choices: ["public", "internal", "admin"], default: "public" },
       }),
-      region: word("With --from-catalog: region of the endpoint"),
+      region: string("With --from-catalog: region of the endpoint"),
       "nova-compat": flag("Reject write requests with 400, like Nova, instead of 404"),
-      run: word("Folder of a run. The service then also finds machines by bm_nodes.id"),
+      run: string("Folder of a run. The service then also finds machines by bm_nodes.id"),
     }),
     exclude: ["from-catalog auth=none", "from-catalog ironic-url"],
     oneOf: [...CHECKS.oneOf, "ironic-url from-catalog"],
@@ -67,7 +67,7 @@ export const SERVE = {
     describe: "Serve the manageable machines, and manage them. Writes use the credentials in OS_*",
     serves: true,
     options: options("127.0.0.1:6388", "Nova's", {
-      run: word("Folder of a run, which rollback needs to delete the records", {
+      run: string("Folder of a run, which rollback needs to delete the records", {
         demandOption: true,
       }),
     }),
@@ -81,7 +81,7 @@ export const SERVE = {
     ...{ oneOf: CHECKS.oneOf, want: [...CHECKS.want, ...SWITCHING.want] },
     exclude: SWITCHING.exclude,
     options: options("127.0.0.1:6386", "Ironic's", {
-      state: word("Folder with a run for each accepted switchover", {
+      state: string("Folder with a run for each accepted switchover", {
         demandOption: true,
       }),
       ...SWITCHING.options,

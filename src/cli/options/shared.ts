@@ -1,6 +1,6 @@
 import { WATCH_SECONDS } from "../../model/ironic/service.ts";
 import { releaseNames } from "../../run/files/load-tables.ts";
-import { flag, grouped, number, type OptionTable, word, words } from "./declared.ts";
+import { flag, grouped, list, number, type OptionTable, string } from "./declared.ts";
 
 const WANT_NOVA = "With --nova-db";
 /** Seconds. */
@@ -14,8 +14,10 @@ const COMPUTE_HOST = [
 const IMAGE = [/^(?:name:.+|[\w.-]{1,255})$/s, "an image id, or name:NAME"] as const;
 
 const NOVA = grouped("Nova:", {
-  "nova-db": word("Nova's database: URL without password, file:PATH, env:NAME or conf:PATH"),
-  "nova-api-db": word("The nova_api database, in the same form. It contains flavors since Newton"),
+  "nova-db": string("Nova's database: URL without password, file:PATH, env:NAME or conf:PATH"),
+  "nova-api-db": string(
+    "The nova_api database, in the same form. It contains flavors since Newton",
+  ),
   watch: number(`${WANT_NOVA}: seconds to check that nova-compute does not send heartbeats`, {
     default: WATCH_SECONDS,
     most: LONGEST_WATCH,
@@ -24,27 +26,27 @@ const NOVA = grouped("Nova:", {
   "allow-queued-requests": flag(`${WANT_NOVA}: continue although nova-compute has queued requests`),
   // The operator confirms that no nova-compute runs.
   "leave-nova": flag("Change only Ironic"),
-  "compute-host": words(
+  "compute-host": list(
     `${WANT_NOVA}: [HOST=|group:GROUP=|shard:SHARD=]NAME, the new compute host of the instances`,
     { form: COMPUTE_HOST },
   ),
-  "flavor-images": word(
+  "flavor-images": string(
     `${WANT_NOVA}: deploy images of flavors (default: point with new images, otherwise keep)`,
     { choices: ["keep", "point", "delete"] },
   ),
-  "deploy-kernel": word("Glance id of the new deploy kernel, or name:NAME", { form: IMAGE }),
-  "deploy-ramdisk": word("Glance id of the new deploy ramdisk, or name:NAME", { form: IMAGE }),
-  flavor: words("Also change this flavor (name or flavorid), which has only one of the two images"),
+  "deploy-kernel": string("Glance id of the new deploy kernel, or name:NAME", { form: IMAGE }),
+  "deploy-ramdisk": string("Glance id of the new deploy ramdisk, or name:NAME", { form: IMAGE }),
+  flavor: list("Also change this flavor (name or flavorid), which has only one of the two images"),
 });
 
 const IRONIC = grouped("Ironic:", {
-  "ironic-db": word("Ironic's database: URL without password, file:PATH, env:NAME or conf:PATH"),
+  "ironic-db": string("Ironic's database: URL without password, file:PATH, env:NAME or conf:PATH"),
   via: {
     choices: ["db", "rest"],
     requiresArg: true,
     describe: "Backend: db writes rows to the database, rest adopts machines over the API",
   },
-  "ironic-url": word("REST: URL of the bare metal service. Credentials are in OS_* variables"),
+  "ironic-url": string("REST: URL of the bare metal service. Credentials are in OS_* variables"),
   "in-flight": number("REST: maximum number of concurrent machines (8)", { least: 1 }),
   "lock-wait": number("Seconds to wait for machines that a conductor has reserved", {
     default: 60,
@@ -52,8 +54,8 @@ const IRONIC = grouped("Ironic:", {
 });
 
 const CLOUD = grouped("OpenStack:", {
-  "os-cloud": word("Cloud in clouds.yaml and secure.yaml (default: OS_CLOUD)"),
-  "os-cacert": word("CA certificates (PEM)"),
+  "os-cloud": string("Cloud in clouds.yaml and secure.yaml (default: OS_CLOUD)"),
+  "os-cacert": string("CA certificates (PEM)"),
   insecure: { type: "boolean", describe: "Do not verify certificates" },
   "api-timeout": number("Maximum seconds for an API call (60)", { above: 0 }),
 });
@@ -65,19 +67,19 @@ export const ALL_ROWS =
 /** Options with the same meaning in every command. */
 export const SHARED = {
   ...{ ...NOVA, ...IRONIC, ...CLOUD },
-  run: word("The run's folder", { demandOption: true }),
-  "key-file": word("Key of the run's secrets (default: RUN/secret.key)"),
-  "nova-bm-db": word("nova_bm: URL without password, file:PATH, env:NAME or conf:PATH", {
+  run: string("The run's folder", { demandOption: true }),
+  "key-file": string("Key of the run's secrets (default: RUN/secret.key)"),
+  "nova-bm-db": string("nova_bm: URL without password, file:PATH, env:NAME or conf:PATH", {
     demandOption: true,
   }),
-  "ironic-release": word("Release of Ironic", { choices: releaseNames() }),
-  "conductor-ipmitool": word(
+  "ironic-release": string("Release of Ironic", { choices: releaseNames() }),
+  "conductor-ipmitool": string(
     "Version of ipmitool on the conductors, such as 1.8.19 (default: the version for the release)",
     { form: [/^\d+\.\d+\.\d+/, "a version, such as 1.8.19"] },
   ),
   // The machines belong to Nova after finish.
   "after-finish": flag("Run the command although finish has ended this run"),
-  "no-window": word("Allow writes although the run's window is closed, and record this reason"),
+  "no-window": string("Allow writes although the run's window is closed, and record this reason"),
   yes: flag("Answer yes to every question. Required without a terminal", { alias: "y" }),
   diff: { type: "string", describe: "Show every field and its origin, for one machine or for all" },
   "all-rows": flag(ALL_ROWS, { alias: "all" }),
@@ -107,5 +109,5 @@ export function needed(name: keyof typeof SHARED): OptionTable {
 
 /** Machines by uuid. @param which the effect: `Only this machine` */
 export function nodeOption(which: string): OptionTable {
-  return { node: words(`${which}: uuid or bm_nodes.id`) };
+  return { node: list(`${which}: uuid or bm_nodes.id`) };
 }

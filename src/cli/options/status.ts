@@ -1,6 +1,6 @@
 import type { Places } from "../../migrate/hosts/allocations.ts";
 import type { ListArgs } from "../commands/shared.ts";
-import { argument, type Declared, word } from "./declared.ts";
+import { argument, type Declared, string } from "./declared.ts";
 import { formatOptions, listOptions } from "./format.ts";
 import { common, meaning } from "./shared.ts";
 
@@ -14,7 +14,7 @@ export const statusOptions: Declared = {
   options: {
     ...common("run"),
     ...meaning("nova-db", "With --placement-db: Nova's database"),
-    "placement-db": word("With --nova-db: Placement's database, to find missing allocations"),
+    "placement-db": string("With --nova-db: Placement's database, to find missing allocations"),
     ...formatOptions,
   },
   want: ["placement-db: nova-db"],
@@ -41,7 +41,7 @@ export const supportOptions: Declared = {
   describe: "Pack a run's artefacts, journal and log for a bug report, without secrets",
   options: {
     ...common("run"),
-    to: word("Output file (default: NAME-support.tar.gz in this folder)"),
+    to: string("Output file (default: NAME-support.tar.gz in this folder)"),
   },
   examples: ["$0 support --run m1"],
 };

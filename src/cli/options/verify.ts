@@ -2,7 +2,7 @@ import type { FormatOptions } from "../../lib/table/format.ts";
 import type { VerifyRequest } from "../../migrate/verify/verify.ts";
 import type { TakeoverRequest } from "../../window/handover/verify-takeover.ts";
 import type { Voice } from "../commands/shared.ts";
-import { type Declared, flag, word, words } from "./declared.ts";
+import { type Declared, flag, list, string } from "./declared.ts";
 import { listOptions } from "./format.ts";
 import { common, NOVA_DATABASES, TARGET } from "./shared.ts";
 
@@ -25,14 +25,16 @@ export const verifyOptions: Declared = {
     final: flag(
       "After nova-compute has started: fail if a machine has no hypervisor or power state, has an error, or is in maintenance",
     ),
-    "placement-db": word("With --nova-db: Placement's database, to compare resource providers"),
-    "conductor-log": words(
+    "placement-db": string("With --nova-db: Placement's database, to compare resource providers"),
+    "conductor-log": list(
       "With --takeover: conductor log: FILE, or FILE:LINE to start at a line. Repeatable",
     ),
-    "compute-log": words(
+    "compute-log": list(
       "With --final: nova-compute log: FILE, or FILE:LINE to start at a line. Its last start must use the ironic driver, without later errors. Repeatable",
     ),
-    "nova-bm-db": word("For moves of nova-baremetal machines between hosts: the nova_bm database"),
+    "nova-bm-db": string(
+      "For moves of nova-baremetal machines between hosts: the nova_bm database",
+    ),
     "queue-purged": flag("For host moves: you confirm that the queue compute.HOST is empty"),
     ...common("key-file"),
     ...listOptions,

@@ -15,13 +15,13 @@ import type { Emit } from "./events.ts";
  */
 export function errorText(error: unknown, { debug }: { readonly debug: boolean }): string {
   const isBug = !(error instanceof MigrationError);
-  const { code, message, why, fix } = refused(error);
-  const own = error instanceof Error && (debug || isBug) ? frames(error) : [];
+  const { code, message, reason, fix } = refused(error);
+  const stack = error instanceof Error && (debug || isBug) ? frames(error) : [];
   const all = debug && error instanceof Error ? causes(error) : [];
   const lines = [
-    ...(isBug ? [...all, ...own] : [...own, ...all]),
+    ...(isBug ? [...all, ...stack] : [...stack, ...all]),
     `ERROR ${code} ${isBug ? "This is a bug in nova2ironic: " : ""}${sentence(message)}`,
-    ...(why === null ? [] : [`Why: ${why}`]),
+    ...(reason === null ? [] : [`Why: ${reason}`]),
     ...(isBug ? [] : [`More: nova2ironic explain ${code}`]),
     `Fix: ${fix}`,
   ];
@@ -34,17 +34,17 @@ export function exitStatus(error: unknown): number {
 
 /** The error as an event of `--json` and as a line of the run's log. */
 export function refusalOf(error: unknown): JsonObject {
-  const { why, fix, ...about } = refused(error);
-  return { severity: "error", ...about, ...(why !== null && { why }), fix };
+  const { reason, fix, ...about } = refused(error);
+  return { severity: "error", ...about, ...(reason !== null && { why: reason }), fix };
 }
 
 function refused(error: unknown) {
   if (error instanceof MigrationError) {
-    const { code, message, why, fix } = error;
-    return { code, message, why, fix };
+    const { code, message, reason, fix } = error;
+    return { code, message, reason, fix };
   }
-  const { why, fix } = REFUSALS["N2I-E900"];
-  return { code: "N2I-E900", message: safeMessage(error), why, fix };
+  const { reason, fix } = REFUSALS["N2I-E900"];
+  return { code: "N2I-E900", message: safeMessage(error), reason, fix };
 }
 
 /** The last line of stderr with `--json`. Consumers treat an unknown name as a failure. */
@@ -69,9 +69,9 @@ const OUT_OF_FILES: readonly unknown[] = ["EMFILE", "ENFILE"];
  */
 export function outOfFiles(error: unknown): unknown {
   if (error instanceof MigrationError && !RENAMED.has(error.code)) return error;
-  const seen = new Set<unknown>();
-  for (let cause = error; cause instanceof Error && !seen.has(cause); cause = cause.cause) {
-    seen.add(cause);
+  const visited = new Set<unknown>();
+  for (let cause = error; cause instanceof Error && !visited.has(cause); cause = cause.cause) {
+    visited.add(cause);
     if ("code" in cause && OUT_OF_FILES.includes(cause.code))
       return new MigrationError("N2I-E221", `too many files are open (${String(cause.code)})`, {
         cause: error,
@@ -92,10 +92,10 @@ const HARMLESS =
 
 function causes(error: Error): readonly string[] {
   const lines: string[] = [];
-  const seen = new Set<unknown>([error]);
+  const visited = new Set<unknown>([error]);
   let cause = error.cause;
-  while (cause !== undefined && !seen.has(cause)) {
-    seen.add(cause);
+  while (cause !== undefined && !visited.has(cause)) {
+    visited.add(cause);
     lines.push(`Caused by: ${safeMessage(cause)}`);
     if (!(cause instanceof Error)) break;
     lines.push(...frames(cause));
@@ -134,5 +134,5 @@ function frames(error: Error): readonly string[] {
 export function placed(line: string): string {
   const root = packageRoot();
   const folders = [pathToFileURL(root).href, root].flatMap((one) => [`${one}/dist/`, `${one}/`]);
-  return folders.reduce((shown, folder) => shown.replace(folder, ""), line);
+  return folders.reduce((text, folder) => text.replace(folder, ""), line);
 }

@@ -28,10 +28,10 @@ export function timestamp(milliseconds: number): string {
 }
 
 export function waiting(text: string): void {
-  if (!io().words.some((word) => word === "-q" || word === "--quiet")) aside(text);
+  if (!io().argv.some((arg) => arg === "-q" || arg === "--quiet")) printNotice(text);
 }
 
-export function aside(text: string): void {
+export function printNotice(text: string): void {
   log("said", { text: text.trim() });
   const { stderr } = io();
   if (isForMachines()) createEvents(stderr, Date.now)("notice", { text });

@@ -25,18 +25,18 @@ export async function writeAll(
     if (broken !== undefined || out.destroyed)
       throw new MigrationError("N2I-E120", "the output cannot be written", { cause: broken });
   };
-  let held = "";
+  let buffered = "";
   let isFull = false;
   const flush = (): void => {
-    if (held !== "" && !out.destroyed) isFull = !out.write(held);
-    held = "";
+    if (buffered !== "" && !out.destroyed) isFull = !out.write(buffered);
+    buffered = "";
   };
   try {
     for await (const chunk of chunks) {
       // Runs as soon as the source of the chunks waits.
-      if (held === "") setImmediate(flush);
-      held += chunk;
-      if (held.length >= out.writableHighWaterMark || unread.has(out)) flush();
+      if (buffered === "") setImmediate(flush);
+      buffered += chunk;
+      if (buffered.length >= out.writableHighWaterMark || unread.has(out)) flush();
       if (isFull) await drained(out);
       isFull = false;
       check();
@@ -54,11 +54,11 @@ export async function writeAll(
 const unread = new WeakSet<Writable>();
 
 /** Calls back when the reader of this stream has ended, as in `nova2ironic show | head`. */
-export function onUnread(stream: Writable, gone: () => void): void {
+export function onUnread(stream: Writable, onEnd: () => void): void {
   stream.on("error", (error: Error & { code?: string }) => {
     if (error.code !== "EPIPE") return;
     unread.add(stream);
-    gone();
+    onEnd();
   });
 }
 
@@ -105,10 +105,10 @@ export function widthOf(options: FormatOptions): number | undefined {
 
 export function screen(): Screen {
   const { stdout, env } = io();
-  const seen = {
+  const terminal = {
     env,
     ...(stdout.isTTY !== undefined && { isTTY: stdout.isTTY }),
     ...(stdout.columns !== undefined && { columns: stdout.columns }),
   };
-  return { ...seen, colour: isColoured(seen) };
+  return { ...terminal, colour: isColoured(terminal) };
 }

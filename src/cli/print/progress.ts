@@ -39,29 +39,29 @@ export function createProgress(options: ProgressOptions): ProgressLine {
   const emit = createEvents(stream, clock);
   const live = terminal.live && !json;
   const began = clock();
-  let [last, came] = [{ at: began, done: 0 }, began];
+  let [last, moved] = [{ at: began, done: 0 }, began];
   let { total } = options;
   let done = 0;
   let before = 0;
   let about: string | undefined;
-  let own: number | null | undefined;
+  let pace: number | null | undefined;
 
   const line = (text: string): void => {
     const dated = live ? `${ERASE}${visible(text)}` : `${timestamp(clock())} ${visible(text)}`;
     stream.write(`${dated}\n`);
   };
-  const say = (type: "stage_start" | "stage_complete", text: string, fields: JsonObject): void => {
+  const log = (type: "stage_start" | "stage_complete", text: string, fields: JsonObject): void => {
     if (json) emit(type, { stage, ...fields });
     else if (!live || type === "stage_complete") line(`${stage}: ${text}`);
   };
   const show = (): void => {
-    const evidence = measure(done, total, clock() - began, before, { idle: clock() - came, own });
-    const words = `${stage}: ${sentence(evidence, own !== undefined)}${about === undefined ? "" : `; ${about}`}`;
+    const evidence = measure(done, total, clock() - began, before, { idle: clock() - moved, pace });
+    const message = `${stage}: ${sentence(evidence, pace !== undefined)}${about === undefined ? "" : `; ${about}`}`;
     if (json)
       emit("progress", { stage, ...evidence, ...(about !== undefined && { summary: about }) });
-    else if (!live) line(words);
+    else if (!live) line(message);
     else {
-      const text = visible(words);
+      const text = visible(message);
       stream.write(ERASE + takeWidth(text, Math.max(1, terminal.width() - 1)));
     }
     last = { at: clock(), done };
@@ -73,7 +73,7 @@ export function createProgress(options: ProgressOptions): ProgressLine {
     return waited >= interval || (step && waited >= 1000);
   };
 
-  say("stage_start", "started", total === undefined ? {} : { total });
+  log("stage_start", "started", total === undefined ? {} : { total });
   return {
     expect(all, earlier) {
       total = all;
@@ -82,9 +82,9 @@ export function createProgress(options: ProgressOptions): ProgressLine {
       last = { at: last.at, done };
     },
     at(machines, detail, rate) {
-      if (machines > done) came = clock();
+      if (machines > done) moved = clock();
       done = machines;
-      [about, own] = [detail, rate];
+      [about, pace] = [detail, rate];
       if (due()) show();
     },
     pulse() {
@@ -97,7 +97,7 @@ export function createProgress(options: ProgressOptions): ProgressLine {
       const after = interrupted
         ? `, interrupted after ${duration(elapsed)}`
         : ` (${duration(elapsed)})`;
-      say("stage_complete", `${summary}${after}`, fields);
+      log("stage_complete", `${summary}${after}`, fields);
     },
   };
 }
@@ -126,7 +126,7 @@ interface Since {
   /** Milliseconds. */
   readonly idle?: number;
   /** The rate as the stage measured it; null if not yet known. */
-  readonly own?: number | null | undefined;
+  readonly pace?: number | null | undefined;
 }
 
 /** Milliseconds without a new item until that is shown. */
@@ -147,21 +147,21 @@ export function measure(
   total: number | undefined,
   elapsed: number,
   before = 0,
-  { idle = 0, own }: Since = {},
+  { idle = 0, pace }: Since = {},
 ): Evidence {
   const since = done - before;
   const averageRate = elapsed > 0 ? (since * 1000) / elapsed : null;
-  const rate = own === undefined ? averageRate : own;
-  const known = total !== undefined && total > 0;
-  const seen = known && (own !== undefined || since * 100 >= total - before);
+  const rate = pace === undefined ? averageRate : pace;
+  const hasTotal = total !== undefined && total > 0;
+  const isMeasurable = hasTotal && (pace !== undefined || since * 100 >= total - before);
   const silent = (isUnfinished: boolean): number =>
     isUnfinished && idle >= IDLE ? Math.floor(idle / 1000) : 0;
-  const precision = own === undefined ? 10 : 1000;
-  const isRateReliable = seen && rate !== null && rate > 0 && elapsed >= EVIDENCE;
+  const precision = pace === undefined ? 10 : 1000;
+  const isRateReliable = isMeasurable && rate !== null && rate > 0 && elapsed >= EVIDENCE;
   return {
     done,
     total: total ?? null,
-    percent: known ? Math.min(100, Math.floor((done * 100) / total)) : null,
+    percent: hasTotal ? Math.min(100, Math.floor((done * 100) / total)) : null,
     rate: rate === null ? null : Math.round(rate * precision) / precision,
     eta: isRateReliable
       ? Math.max(0, Math.ceil((total - done) / rate), silent(done < total))

@@ -13,24 +13,24 @@ export function stageList(stages: readonly string[], at: number, drawn: Drawn): 
     { style: "now", mark: "▶", names: stages.slice(at, at + 1) },
     { style: "later", mark: "·", names: stages.slice(at + 1) },
   ] as const;
-  const words = groups.flatMap(({ style, mark, names }) =>
+  const entries = groups.flatMap(({ style, mark, names }) =>
     names.map((name, among) => {
       const begins = among === 0;
       return { style, begins, text: begins ? `${mark} ${name}` : name };
     }),
   );
-  const lines: { text: string; shown: string }[] = [];
-  for (const { style, begins, text } of words) {
+  const lines: { text: string; styled: string }[] = [];
+  for (const { style, begins, text } of entries) {
     const last = lines.at(-1);
     const gap = begins ? "  " : " ";
     const [on, off] = STYLES[style];
-    const shown = drawn.colour ? `\x1b[${on}m${text}\x1b[${off}m` : text;
+    const styled = drawn.colour ? `\x1b[${on}m${text}\x1b[${off}m` : text;
     if (last === undefined || last.text.length + gap.length + text.length >= drawn.width)
-      lines.push({ text, shown });
+      lines.push({ text, styled });
     else {
       last.text += gap + text;
-      last.shown += gap + shown;
+      last.styled += gap + styled;
     }
   }
-  return lines.map(({ shown }) => shown);
+  return lines.map(({ styled }) => styled);
 }

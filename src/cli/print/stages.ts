@@ -3,7 +3,7 @@ import type { Output } from "../io.ts";
 
 interface Drawn {
   output: string;
-  readonly skip: (why: string) => void;
+  readonly skip: (reason: string) => void;
 }
 
 /** listr2 respects NO_COLOR. @param run reports progress, and returns false if interrupted */

@@ -11,13 +11,13 @@ const TITLE = "Upgrade Check Results";
 const DETAILS = { width: 74, indent: "  " };
 
 /**
- * @param whole complete details. Otherwise a long table shows only the first lines of warnings, and
+ * @param full complete details. Otherwise a long table shows only the first lines of warnings, and
  * if needed of failures
  * @source oslo.upgradecheck, upgradecheck.py: a PrettyTable of one column, ruled at every row
  */
-export function checksTable(rows: readonly CheckRow[], whole: boolean, title = TITLE): string {
-  if (whole) return drawn(rows.map(alone), ALL, title);
-  const boxes = together(rows);
+export function checksTable(rows: readonly CheckRow[], full: boolean, title = TITLE): string {
+  if (full) return drawn(rows.map(alone), ALL, title);
+  const boxes = mergeRows(rows);
   const tables = CUTS.map((most) => drawn(boxes, most, title));
   return tables.find((table) => table.split("\n").length <= PAGE) ?? drawn(boxes, MILD, title);
 }
@@ -31,7 +31,7 @@ function alone({ title, result, details }: CheckRow): Box {
 }
 
 /** Merges equal rows: an unread database concerns many checks. */
-function together(rows: readonly CheckRow[]): readonly Box[] {
+function mergeRows(rows: readonly CheckRow[]): readonly Box[] {
   const same = grouped(rows, ({ result, details }) => JSON.stringify([result, details]));
   return [...same.values()].flatMap((group) =>
     group.slice(0, 1).map((row) => ({ ...alone(row), titles: group.map(({ title }) => title) })),
@@ -105,14 +105,14 @@ export function matchingChecks(
   rows: readonly CheckRow[],
   match: readonly string[],
 ): readonly CheckRow[] {
-  const fits = matching(Object.keys(COLUMNS), match);
-  return rows.filter((row) => fits(Object.values(COLUMNS).map((cell) => cell(row))));
+  const isMatch = matching(Object.keys(COLUMNS), match);
+  return rows.filter((row) => isMatch(Object.values(COLUMNS).map((cell) => cell(row))));
 }
 
 /** The counts in one line. @param hidden successful checks are not in the table */
 export function checksTotal(rows: readonly CheckRow[], hidden: boolean): string {
-  const count = (wanted: CheckRow["result"]): number =>
-    rows.filter(({ result }) => result === wanted).length;
+  const count = (verdict: CheckRow["result"]): number =>
+    rows.filter(({ result }) => result === verdict).length;
   const good = count("Success");
   const more = hidden && good > 0 ? " (--all-rows)" : "";
   return `${counted(rows.length, "check")}: ${count("Failure")} failed, ${count("Warning")} with a warning, ${good} succeeded${more}.`;
@@ -130,6 +130,6 @@ export function checksJson(rows: readonly CheckRow[], name = TITLE): string {
 
 export function checkExitName(status: number): string {
   const [name = "unknown"] =
-    Object.entries(CHECK_STATUS).find(([, known]) => known.status === status) ?? [];
+    Object.entries(CHECK_STATUS).find(([, exit]) => exit.status === status) ?? [];
   return name;
 }

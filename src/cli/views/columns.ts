@@ -86,6 +86,6 @@ export function checkColumns(
   positions(all, [...column, ...sortColumn]);
   matching(
     all,
-    match.filter((word) => !lists.some((columns) => hasMatched(columns, word))),
+    match.filter((condition) => !lists.some((columns) => hasMatched(columns, condition))),
   );
 }

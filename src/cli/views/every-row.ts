@@ -29,5 +29,5 @@ export const EVERY = {
   rollback: (args: RunArgument & { readonly all: boolean; readonly leaveNova: boolean }) =>
     nextCommand("rollback", args, { ...pick(args, SCOPE), plan: true, ...ALL }),
   /** The same command line, for a command without a run. */
-  same: () => ["nova2ironic", ...io().words.map(shellArgument), "--all-rows"].join(" "),
+  same: () => ["nova2ironic", ...io().argv.map(shellArgument), "--all-rows"].join(" "),
 } as const;

@@ -17,22 +17,22 @@ const SEVERITIES = {
 /**
  * Accepts lower case and a missing `N2I-`.
  *
- * @param others topics to suggest if one is similar
+ * @param topics topics to suggest if one is similar
  * @throws MigrationError N2I-E100 for an unknown code; its fix suggests similar ones
  */
-export function explain(code: string, others: readonly string[] = []): string {
-  const wanted = normalised(code);
-  const refusal = refusals.get(wanted);
+export function explain(code: string, topics: readonly string[] = []): string {
+  const canonical = normalised(code);
+  const refusal = refusals.get(canonical);
   if (refusal !== undefined)
-    return `${wanted}: ${refusal.title}\n\nWhy:  ${refusal.why}\nExit: ${refusal.exit} (${exitName(refusal.exit)})\nFix:  ${refusal.fix}\n`;
-  const finding = findings.get(wanted);
+    return `${canonical}: ${refusal.title}\n\nWhy:  ${refusal.reason}\nExit: ${refusal.exit} (${exitName(refusal.exit)})\nFix:  ${refusal.fix}\n`;
+  const finding = findings.get(canonical);
   // The lookup succeeded.
-  if (finding !== undefined) return findingText(wanted as FindingCode, finding);
+  if (finding !== undefined) return findingText(canonical as FindingCode, finding);
   const near = [
-    ...nearest(wanted, [...refusals.keys(), ...findings.keys()]),
-    ...nearest(code, others),
+    ...nearest(canonical, [...refusals.keys(), ...findings.keys()]),
+    ...nearest(code, topics),
   ];
-  const what = `code ${others.length === 0 ? "" : "or topic "}${JSON.stringify(code)}`;
+  const what = `code ${topics.length === 0 ? "" : "or topic "}${JSON.stringify(code)}`;
   throw new MigrationError("N2I-E100", `there is no ${what}`, {
     fix: `${didYouMean(near)}List all codes with: nova2ironic explain --all-rows`,
   });
@@ -51,8 +51,8 @@ export function codesView(): View & { readonly rows: readonly (readonly string[]
 
 export function exitName(status: number): ExitName | "unknown" {
   // Object.entries widens the keys to strings.
-  for (const [name, { status: known }] of Object.entries(EXIT_STATUS))
-    if (known === status) return name as ExitName;
+  for (const [name, { status: code }] of Object.entries(EXIT_STATUS))
+    if (code === status) return name as ExitName;
   return "unknown";
 }
 
@@ -69,8 +69,8 @@ function findingText(code: FindingCode, { severity, title, advice }: FindingKind
   ].join("\n");
 }
 
-export function isCode(word: string): boolean {
-  return /^N2I-[ED]\d+$/.test(normalised(word));
+export function isCode(text: string): boolean {
+  return /^N2I-[ED]\d+$/.test(normalised(text));
 }
 
 function normalised(code: string): string {
@@ -134,10 +134,10 @@ const WHOLE: { readonly [code in FindingCode]?: readonly string[] } = {
 export function sitePieces(code: FindingCode): readonly (readonly string[])[] {
   const { acceptable }: FindingKind = FINDINGS[code];
   const set = SETS[code];
-  const whole = WHOLE[code];
+  const documentPart = WHOLE[code];
   return [
     ...(set === undefined ? [] : [machine(`set: {${set}}`)]),
-    ...(whole === undefined ? [] : [whole]),
+    ...(documentPart === undefined ? [] : [documentPart]),
     ...(acceptable === true ? [machine(`accept: [{finding: ${code}, reason: WHY}]`)] : []),
     ...(SKIPS.includes(code) ? [machine("skip: WHY")] : []),
   ];

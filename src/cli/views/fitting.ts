@@ -1,9 +1,9 @@
 import type { FormatOptions } from "../../lib/table/format.ts";
 import { matching } from "../../lib/table/match.ts";
 
-export function hasMatched(columns: readonly string[], word: string): boolean {
+export function hasMatched(columns: readonly string[], condition: string): boolean {
   try {
-    matching(columns, [word]);
+    matching(columns, [condition]);
     return true;
   } catch {
     return false;
@@ -17,17 +17,17 @@ export function fitting<T extends FormatOptions>(
 ): { readonly options: T; readonly without: readonly string[] } {
   const { match = [], column = [], sortColumn = [] } = options;
   const has = (name: string): boolean => columns.includes(name);
-  const takes = (word: string): boolean => hasMatched(columns, word);
+  const takes = (condition: string): boolean => hasMatched(columns, condition);
   const without = [
-    ...match.filter((word) => !takes(word)).map((word) => `--match ${word}`),
+    ...match.filter((condition) => !takes(condition)).map((condition) => `--match ${condition}`),
     ...column.filter((name) => !has(name)).map((name) => `-c ${name}`),
     ...sortColumn.filter((name) => !has(name)).map((name) => `--sort-column ${name}`),
   ];
   if (without.length === 0) return { options, without };
-  const own = {
+  const adjusted = {
     match: match.filter(takes),
     column: column.filter(has),
     sortColumn: sortColumn.filter(has),
   };
-  return { options: { ...options, ...own }, without };
+  return { options: { ...options, ...adjusted }, without };
 }

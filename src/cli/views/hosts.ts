@@ -26,8 +26,8 @@ export function hostsText(findings: readonly Finding[]): readonly string[] {
 }
 
 export function movesText({ machines, verdicts, computes, instances }: MoveCounts): string {
-  const { move, there, blocked } = verdicts;
-  return `Plan: ${move} of ${counted(machines, "machine")} to move (${counted(computes, "compute node")}, ${counted(instances, "instance")}); ${there} already there; ${blocked} blocked.`;
+  const { move, there: atTarget, blocked } = verdicts;
+  return `Plan: ${move} of ${counted(machines, "machine")} to move (${counted(computes, "compute node")}, ${counted(instances, "instance")}); ${atTarget} already there; ${blocked} blocked.`;
 }
 
 export function hostVerifiedText(counts: { readonly validated: number; readonly wrong: number }) {

@@ -22,8 +22,8 @@ const ADOPTABLE: Columns<AdoptableRow> = {
 
 /** Machines without a server record; `all` adds the other machines with the reasons. */
 export function adoptableView(rows: AsyncIterable<AdoptableRow>, all: boolean): View {
-  const whyNot: Columns<AdoptableRow> = { "Why not": ({ whyNot }) => whyNot.join("; ") };
-  return viewOf(all ? { ...ADOPTABLE, ...whyNot } : ADOPTABLE, rows);
+  const reasonColumn: Columns<AdoptableRow> = { "Why not": ({ reasons }) => reasons.join("; ") };
+  return viewOf(all ? { ...ADOPTABLE, ...reasonColumn } : ADOPTABLE, rows);
 }
 
 /** Masked, because it may be a path or an address. */
@@ -33,12 +33,12 @@ function imageOf({ instance_info: { image_source } }: RunningNode): Json {
 
 export function managedView(rows: readonly ManagedOne[]): View {
   const columns = ["UUID", "Name", "Server", "Result", "Why"];
-  return rowsOf(columns, rows, (it) => [it.node, it.name, it.server, it.became, it.why]);
+  return rowsOf(columns, rows, (it) => [it.node, it.name, it.server, it.outcome, it.reason]);
 }
 
 const SPARES: Columns<SpareClass> = {
-  "Resource Class": ({ example }) => example.told.resource_class ?? null,
-  Driver: ({ example }) => example.told.driver ?? null,
+  "Resource Class": ({ example }) => example.body.resource_class ?? null,
+  Driver: ({ example }) => example.body.driver ?? null,
   CPUs: propertyOf("cpus"),
   "Memory MB": propertyOf("memory_mb"),
   Machines: ({ machines }) => machines,
@@ -50,12 +50,12 @@ const SPARES: Columns<SpareClass> = {
 /** Spares by hardware class; `all` adds the nearest mismatch. */
 export function sparesView(classes: readonly SpareClass[], all: boolean): View {
   const nearestOf = ({ nearest }: SpareClass): string =>
-    nearest === null ? "" : `${nodeName(nearest.spare)}: ${nearest.why}`;
+    nearest === null ? "" : `${nodeName(nearest.spare)}: ${nearest.reason}`;
   return viewOf(all ? { ...SPARES, "Why not": nearestOf } : SPARES, classes);
 }
 
 function propertyOf(name: string): (row: SpareClass) => Json {
-  return ({ example: { told } }) => objectOf(told.properties)[name] ?? null;
+  return ({ example: { body } }) => objectOf(body.properties)[name] ?? null;
 }
 
 export function stepsView(rows: readonly SwitchStepRow[]): View {

@@ -45,7 +45,7 @@ export function groups(
 /** A failed verdict, or each setting that a conductor needs. */
 function causesOf({ verdict, advice }: PowerReading): readonly string[] {
   if (verdict !== "ok") return [verdict];
-  return advice.map(({ key, value, words }) => (key === null ? words : `set ${key}=${value}`));
+  return advice.map(({ key, value, words: text }) => (key === null ? text : `set ${key}=${value}`));
 }
 
 /** The /24 or /64 of an address; a name is returned unchanged. */
@@ -57,8 +57,8 @@ export function subnetOf(address: string): string {
   const left = head === "" ? [] : head.split(":");
   const right = tail === undefined || tail === "" ? [] : tail.split(":");
   const zeros = tail === undefined ? 0 : Math.max(0, 8 - left.length - right.length);
-  const whole = [...left, ...Array.from({ length: zeros }, () => "0"), ...right];
-  const net = whole.slice(0, 4).map((part) => Number.parseInt(part, 16).toString(16));
+  const groups = [...left, ...Array.from({ length: zeros }, () => "0"), ...right];
+  const net = groups.slice(0, 4).map((part) => Number.parseInt(part, 16).toString(16));
   return `${net.join(":").replace(/(^|:)0(:0)*$/, "")}::/64`;
 }
 

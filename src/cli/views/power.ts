@@ -73,10 +73,10 @@ function whatToKnow({ verdict, detail, advice, warnings }: PowerReading): string
   ].join("; ");
 }
 
-function adviceText({ key, words }: PowerAdvice): string {
+function adviceText({ key, words: text }: PowerAdvice): string {
   const since = key === null ? null : SINCE[key];
   const name = `driver_info.${key}`;
-  return since === null ? words : words.replace(name, `${name} (${since})`);
+  return since === null ? text : text.replace(name, `${name} (${since})`);
 }
 
 export function summary(verdicts: { readonly [verdict: string]: number }): readonly string[] {

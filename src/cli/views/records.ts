@@ -33,11 +33,11 @@ export function journalView(entries: Entries): View {
 /** `created 4, found 0`: values and lengths of lists. Observed rows are only in the file. */
 function detailsOf(line: Line): string {
   const fields = Object.entries(line).filter(([name]) => !NAMED.includes(name));
-  const shown = fields.flatMap(([name, value]) => {
+  const texts = fields.flatMap(([name, value]) => {
     if (Array.isArray(value)) return [`${name} ${value.length}`];
     return typeof value === "object" || value === undefined ? [] : [`${name} ${value}`];
   });
-  return shown.join(", ");
+  return texts.join(", ");
 }
 
 export function logView(facts: AsyncIterable<JsonObject> | Iterable<JsonObject>): View {

@@ -17,7 +17,7 @@ function rounded(figure: number): number {
 }
 
 export function rehearsalText(found: Rehearsal): readonly string[] {
-  const { refusals, nova, as_before, held, copies } = found;
+  const { refusals, nova, as_before, held: passed, copies } = found;
   const back =
     as_before === null
       ? []
@@ -27,7 +27,7 @@ export function rehearsalText(found: Rehearsal): readonly string[] {
             : "Rollback: the copies are NOT the same as before.",
         ];
   const drop = `Drop the copies, which contain passwords: ${copies.join(", ")}. To rehearse again, restore them first.`;
-  const end = held
+  const end = passed
     ? `The rehearsal succeeded${butFor(nova)}: the copies match the plan, and no step was refused.`
     : "The rehearsal failed: see above.";
   return [
@@ -36,13 +36,13 @@ export function rehearsalText(found: Rehearsal): readonly string[] {
   ];
 }
 
-function novaText({ rows, left, why }: Rehearsal["nova"]): readonly string[] {
+function novaText({ rows, left, why: reason }: Rehearsal["nova"]): readonly string[] {
   const LOOKED = "No compute host was checked.";
   if (rows === 0) return [`Nova: the plan does not change any rows. ${LOOKED}`];
   if (left > 0)
     return [
       LOOKED,
-      `The rehearsal excludes ${counted(left, "row")} of Nova that the plan changes: ${why}.`,
+      `The rehearsal excludes ${counted(left, "row")} of Nova that the plan changes: ${reason}.`,
     ];
   return [
     `Nova: ${counted(rows, "row was", "rows were")} changed on a copy and rolled back. ${LOOKED}`,
@@ -58,13 +58,13 @@ function refusalText({ stage, code, message, fix, went_on }: RehearsedRefusal): 
 }
 
 function forecast({ stages }: Rehearsal): readonly string[] {
-  const shown = ["apply", "verify", "rollback"].flatMap((name) => {
+  const durations = ["apply", "verify", "rollback"].flatMap((name) => {
     const found = stages.find(({ stage }) => stage === name);
     return found === undefined || /^refused/.test(found.result)
       ? []
       : [`${name} ${duration(found.seconds)}`];
   });
-  return shown.length === 0
+  return durations.length === 0
     ? []
-    : [`Expected duration in the window, without waits for services: ${shown.join(", ")}.`];
+    : [`Expected duration in the window, without waits for services: ${durations.join(", ")}.`];
 }

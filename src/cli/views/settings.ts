@@ -9,8 +9,8 @@ export function settingsText({ settings, release }: DesiredSettings): string {
       `[${section}]`,
       ...settings
         .filter((setting) => setting.section === section)
-        .flatMap(({ part, key, value, why }) => [
-          `# nova-${part}: ${why}`,
+        .flatMap(({ part, key, value, why: reason }) => [
+          `# nova-${part}: ${reason}`,
           `${key} = ${value ?? PLACEHOLDER}`,
         ]),
       "",
@@ -27,10 +27,10 @@ export function settingsJson(
     readonly hosts: string | null;
   } | null,
 ): string {
-  const shown = {
+  const document = {
     release,
-    settings: settings.map(({ part, section, key, value, why }) => ({
-      ...{ part, section, key, value: value ?? PLACEHOLDER, why },
+    settings: settings.map(({ part, section, key, value, why: reason }) => ({
+      ...{ part, section, key, value: value ?? PLACEHOLDER, reason },
     })),
     notes,
     ...(inspected !== null && {
@@ -39,7 +39,7 @@ export function settingsJson(
       differing_hosts: inspected.hosts,
     }),
   };
-  return `${JSON.stringify(shown)}\n`;
+  return `${JSON.stringify(document)}\n`;
 }
 
 export function settingsView(found: readonly SettingRow[]): View {
@@ -53,8 +53,8 @@ export function settingsView(found: readonly SettingRow[]): View {
 }
 
 /** `at least 40`, `at most 10`. */
-function desiredText({ wanted, bound }: Pick<SettingRow, "wanted" | "bound">): string {
-  const value = wanted ?? "your own";
+function desiredText({ wanted: desired, bound }: Pick<SettingRow, "wanted" | "bound">): string {
+  const value = desired ?? "your own";
   return bound === undefined ? value : `${bound.replace("-", " ")} ${value}`;
 }
 

@@ -16,7 +16,7 @@ interface How {
   readonly every: string | undefined;
 }
 
-/** A line per item; more than a screenful are grouped by cause with example machines. */
+/** One line per item. Items that do not fit on a screen are grouped by cause, with examples. */
 export async function severalLines(
   what: string,
   things: AsyncIterable<One> | Iterable<One>,

@@ -13,7 +13,7 @@ export function gatherSkipped(options: FormatOptions) {
   const lists: (readonly SkippedRow[])[] = [];
   let any = false;
   function* rows(): Generator<readonly Json[]> {
-    for (const list of lists) for (const { id, why } of list) yield [id, why];
+    for (const list of lists) for (const { id, reason } of list) yield [id, reason];
   }
   return {
     add(more: readonly SkippedRow[]): void {

@@ -17,8 +17,8 @@ export function verdictsView(verdicts: AsyncIterable<RowVerdict>): View {
     verdicts,
     ({ resource, uuid, bm_node_id, state, differs, ...more }) => {
       const { fields = differs.map(({ field }) => field), reason, moving } = more;
-      const shown = `${reason ?? differs.map(change).join("; ")}${moving ? MOVING : ""}`;
-      return [resource, uuid, bm_node_id, state, fields.join(" "), shown];
+      const details = `${reason ?? differs.map(change).join("; ")}${moving ? MOVING : ""}`;
+      return [resource, uuid, bm_node_id, state, fields.join(" "), details];
     },
   );
   return { ...view, causes: ["Result", "Resource", "Fields"] };
@@ -65,10 +65,10 @@ function ironicText(tally: Tally, hidden: number): string {
 const NAMED = 10;
 
 function uncleanedText(uuids: readonly string[], all: boolean): string {
-  const named = all ? uuids : uuids.slice(0, NAMED);
-  const more = uuids.length - named.length;
+  const visible = all ? uuids : uuids.slice(0, NAMED);
+  const more = uuids.length - visible.length;
   return (
-    `Not cleaned between tenants (automated_clean is false): ${named.join(", ")}` +
+    `Not cleaned between tenants (automated_clean is false): ${visible.join(", ")}` +
     `${more > 0 ? ` and ${more} more (--all-rows)` : ""}. finish clears this setting on the machines for which this tool set it.`
   );
 }
@@ -97,7 +97,7 @@ export function computesText(logs: number, faults: number): string {
 }
 
 export function takenOverText(
-  { done, waiting, staged, held, failed, missing, powerUnknown }: HandoverTally,
+  { done, waiting, staged, held: inMaintenance, failed, missing, powerUnknown }: HandoverTally,
   logs: number,
   faults: number,
 ): readonly string[] {
@@ -105,7 +105,7 @@ export function takenOverText(
   const more =
     faults > 0 ? ". Next time, start after the last one seen: --conductor-log FILE:LINE" : "";
   return [
-    `Takeover: ${done} handed over, ${waiting} waiting, ${staged} staged, ${held} held by the plan, ${failed} failed, ${missing} missing.`,
+    `Takeover: ${done} handed over, ${waiting} waiting, ${staged} staged, ${inMaintenance} held by the plan, ${failed} failed, ${missing} missing.`,
     ...(logs > 0 ? [`Logs: ${counted(faults, "fault")} in ${many}${more}.`] : []),
     // A conductor reads the power state at an interval, not during the takeover.
     ...(powerUnknown > 0

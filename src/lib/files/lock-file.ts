@@ -21,7 +21,7 @@ const TEXTS = ["host", "command", "since", "realm", "began", "token"];
 export async function takeLock(path: string, command: string): Promise<() => Promise<void>> {
   const me = await myself(command);
   // Registered before the lock is acquired, because a signal may follow immediately.
-  const gone = atExit(() => {
+  const cancelCleanup = atExit(() => {
     if (readFileSync(path, "utf8").includes(me.token)) rmSync(path, { force: true });
   });
   try {
@@ -29,18 +29,18 @@ export async function takeLock(path: string, command: string): Promise<() => Pro
       if (created(path, me)) break;
       const holder = await readHolder(path);
       if (holder === null) continue; // released in between
-      if (!(await dead(holder, me))) throw held(path, holder);
+      if (!(await dead(holder, me))) throw lockedError(path, holder);
       if (await replaced(path, holder, me)) break;
     }
   } catch (cause) {
-    gone();
+    cancelCleanup();
     throw notWritten(path, cause);
   }
   return async () => {
     await rm(path, { force: true }).catch((cause: unknown) => {
       throw notWritten(path, cause);
     });
-    gone();
+    cancelCleanup();
   };
 }
 
@@ -60,29 +60,29 @@ async function replaced(path: string, holder: Holder, me: Holder): Promise<boole
  * Synchronous, because a signal between two turns of the event loop would leave the temporary file.
  */
 function created(path: string, me: Holder): boolean {
-  const whole = written(path, me);
+  const tempPath = written(path, me);
   try {
-    linkSync(whole, path);
+    linkSync(tempPath, path);
     return true;
   } catch (cause) {
     // ENOENT: another process removed our temporary file as a leftover.
     if (systemCode(cause) === "EEXIST" || systemCode(cause) === "ENOENT") return false;
     throw cause;
   } finally {
-    rmSync(whole, { force: true });
+    rmSync(tempPath, { force: true });
   }
 }
 
 function written(path: string, me: Holder): string {
-  const whole = `${path}.${me.pid}-${me.token}.n2i-tmp`;
+  const tempPath = `${path}.${me.pid}-${me.token}.n2i-tmp`;
   try {
-    writeFileSync(whole, `${JSON.stringify(me)}\n`, { flag: "wx", mode: 0o600 });
+    writeFileSync(tempPath, `${JSON.stringify(me)}\n`, { flag: "wx", mode: 0o600 });
   } catch (cause) {
     // A full disk can create the name without the content.
-    rmSync(whole, { force: true });
+    rmSync(tempPath, { force: true });
     throw cause;
   }
-  return whole;
+  return tempPath;
 }
 
 async function readHolder(path: string): Promise<Holder | null> {
@@ -113,7 +113,7 @@ async function myself(command: string) {
     since: new Date().toISOString(),
     /** Boot id and pid namespace. A pid is comparable only within the same two. */
     realm: `${boot.trim()} ${space}`,
-    /** Start of the process in kernel ticks. Unlike a pid, it is not reused. */
+    /** Start time of the process, in kernel ticks. Unlike a pid, it is not reused. */
     began: await beginOf(process.pid),
     token: randomBytes(8).toString("hex"),
   };
@@ -144,7 +144,7 @@ async function beginOf(pid: number): Promise<string> {
   }
 }
 
-function held(path: string, holder: Holder): MigrationError {
+function lockedError(path: string, holder: Holder): MigrationError {
   const { pid, host, command, since } = holder;
   const fix =
     host === hostname()

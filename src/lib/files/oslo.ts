@@ -42,15 +42,15 @@ export function osloConfig(
   const assignments = parsed.flatMap((file) => file.assignments);
   const found = grouped(assignments, ({ section, key }) => identity(section, key));
   const sections = new Set(parsed.flatMap((file) => file.sections.map((name) => identity(name))));
-  const given = new Map(
+  const fallbacks = new Map(
     Object.entries(defaults).map(([key, raw]): [string, Assignment] => [
       key,
-      { section: "DEFAULT", key, raw, place: "the defaults" },
+      { section: "DEFAULT", key, raw, location: "the defaults" },
     ]),
   );
   const last = (section: string, key: string) => found.get(identity(section, key))?.at(-1);
   const substitute = substitution(
-    (section, name) => last(section, name) ?? last("DEFAULT", name) ?? given.get(name),
+    (section, name) => last(section, name) ?? last("DEFAULT", name) ?? fallbacks.get(name),
   );
   return {
     /**
@@ -72,7 +72,7 @@ export function osloConfig(
             .map(({ key }) => key)
         : null,
     /** `file:line` of the effective value. Null if no file sets it. */
-    where: (section: string, key: string): string | null => last(section, key)?.place ?? null,
+    where: (section: string, key: string): string | null => last(section, key)?.location ?? null,
   };
 }
 
@@ -91,24 +91,24 @@ const TEMPLATE = /\$(?:(\$)|([_a-z][_a-z0-9]*)|\{([_a-z][_a-z0-9]*)\})/gi;
 function substitution(
   find: (section: string, name: string) => Assignment | undefined,
 ): (assignment: Assignment) => string {
-  const known = new Map<Assignment, string>();
+  const resolved = new Map<Assignment, string>();
   const value = (assignment: Assignment, trail: readonly Assignment[]): string => {
-    const done = known.get(assignment);
+    const done = resolved.get(assignment);
     if (done !== undefined) return done;
-    const { place, raw, section } = assignment;
+    const { location, raw, section } = assignment;
     const path = [...trail, assignment];
     if (trail.includes(assignment)) {
       const circle = path.slice(trail.indexOf(assignment)).map(({ key }) => `$${key}`);
-      throw refused(place, `${circle.join(" -> ")} refers to itself`);
+      throw refused(location, `${circle.join(" -> ")} refers to itself`);
     }
     const result = raw
       .replaceAll("\\$", "$$$$")
-      .replace(TEMPLATE, (whole: string, dollar?: string, plain?: string, braced?: string) => {
+      .replace(TEMPLATE, (match: string, dollar?: string, plain?: string, braced?: string) => {
         if (dollar !== undefined) return "$";
         const found = find(section, plain ?? braced ?? "");
-        return found === undefined ? whole : value(found, path);
+        return found === undefined ? match : value(found, path);
       });
-    known.set(assignment, result);
+    resolved.set(assignment, result);
     return result;
   };
   return (assignment) => value(assignment, []);
@@ -120,7 +120,7 @@ interface Assignment {
   /** Continuation lines are joined by a line feed. */
   readonly raw: string;
   /** `file:line`. */
-  readonly place: string;
+  readonly location: string;
 }
 
 /**
@@ -135,48 +135,49 @@ function parseOslo(file: string, bytes: Uint8Array) {
   const found: Assignment[] = [];
   const sections: string[] = [];
   let section: string | null = null;
-  let open: { key: string; values: string[]; place: string; section: string } | null = null;
+  let open: { key: string; values: string[]; location: string; section: string } | null = null;
   const close = (): void => {
     if (open !== null) found.push({ ...open, raw: open.values.join("\n") });
     open = null;
   };
   for (const [index, full] of text.split(/\r\n|\n|\r/).entries()) {
-    const place = `${file}:${index + 1}`;
+    const location = `${file}:${index + 1}`;
     const line = full.trimEnd();
     const comment = line.startsWith("#") || line.startsWith(";");
-    if (line.includes("\0")) throw refused(place, "a NUL character, so it is not a text file");
-    if (!trusted && !comment && line.includes("\uFFFD")) throw refused(place, "this is not UTF-8");
+    if (line.includes("\0")) throw refused(location, "a NUL character, so it is not a text file");
+    if (!trusted && !comment && line.includes("\uFFFD"))
+      throw refused(location, "this is not UTF-8");
     if (line.startsWith(" ") || line.startsWith("\t")) {
-      if (open === null) throw refused(place, "an indented line without a value before it");
+      if (open === null) throw refused(location, "an indented line without a value before it");
       open.values.push(line.trimStart());
       continue;
     }
     close();
     if (line === "" || comment) continue;
     if (line.startsWith("[")) {
-      section = sectionName(line, place);
+      section = sectionName(line, location);
       sections.push(section);
       continue;
     }
-    const { key, value } = split(line, place);
-    if (section === null) throw refused(place, "a value before the first [section]");
-    open = { key, values: [value], place, section };
+    const { key, value } = split(line, location);
+    if (section === null) throw refused(location, "a value before the first [section]");
+    open = { key, values: [value], location, section };
   }
   close();
   return { assignments: found, sections };
 }
 
-function sectionName(line: string, place: string): string {
-  if (!line.endsWith("]")) throw refused(place, "a section that does not end with ]");
-  if (line.length <= 2) throw refused(place, "a section without a name");
+function sectionName(line: string, location: string): string {
+  if (!line.endsWith("]")) throw refused(location, "a section that does not end with ]");
+  if (line.length <= 2) throw refused(location, "a section without a name");
   return line.slice(1, -1);
 }
 
-function split(line: string, place: string): { readonly key: string; readonly value: string } {
+function split(line: string, location: string): { readonly key: string; readonly value: string } {
   const at = line.search(/[=:]/);
-  if (at < 0) throw refused(place, "neither a comment, a [section] nor key = value");
+  if (at < 0) throw refused(location, "neither a comment, a [section] nor key = value");
   const key = line.slice(0, at).trim();
-  if (key === "") throw refused(place, "a value without a key");
+  if (key === "") throw refused(location, "a value without a key");
   return { key, value: unquoted(line.slice(at + 1).trim()) };
 }
 
@@ -185,6 +186,6 @@ function unquoted(value: string): string {
   return (quote === '"' || quote === "'") && value.endsWith(quote) ? value.slice(1, -1) : value;
 }
 
-function refused(place: string, fault: string): MigrationError {
-  return new MigrationError("N2I-E104", `${place}: ${fault}`);
+function refused(location: string, fault: string): MigrationError {
+  return new MigrationError("N2I-E104", `${location}: ${fault}`);
 }

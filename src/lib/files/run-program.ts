@@ -54,14 +54,14 @@ export async function runProgram(
   const chunks: Buffer[] = [];
   let [size, stderr] = [0, ""];
   let stopped: Run["stopped"] = null;
-  const stop = (why: Run["stopped"]): void => {
-    stopped ??= why;
+  const stop = (reason: Run["stopped"]): void => {
+    stopped ??= reason;
     killAll(child);
   };
   const timer = setTimeout(() => stop("late"), Math.max(1, deadline));
   const abort = (): void => stop(null);
   signal.addEventListener("abort", abort, { once: true });
-  const gone = atExit(() => killAll(child));
+  const cancelCleanup = atExit(() => killAll(child));
   child.stdout.on("data", (chunk: Buffer) => {
     size += chunk.length;
     if (size > MOST) return stop("flood");
@@ -78,10 +78,10 @@ export async function runProgram(
     return { status, stdout, stderr, stopped };
   } catch (cause) {
     signal.throwIfAborted();
-    const why = `${name} cannot be run (${systemCode(cause) ?? "no code"})`;
-    throw new MigrationError("N2I-E400", why, { fix });
+    const reason = `${name} cannot be run (${systemCode(cause) ?? "no code"})`;
+    throw new MigrationError("N2I-E400", reason, { fix });
   } finally {
-    gone();
+    cancelCleanup();
     clearTimeout(timer);
     signal.removeEventListener("abort", abort);
   }

@@ -26,17 +26,17 @@ export async function createTemp(folder: string, name: string) {
   } catch (cause) {
     throw notWritten(final, cause);
   }
-  const gone = atExit(() => rmSync(path, { force: true }));
+  const cancelCleanup = atExit(() => rmSync(path, { force: true }));
   const handle = await open(path, "r+").catch((cause: unknown) => {
     rmSync(path, { force: true });
-    gone();
+    cancelCleanup();
     throw notWritten(final, cause);
   });
   /** Removes it. A previous file with the final name stays unchanged. */
   const drop = async (): Promise<void> => {
     await handle.close().catch(() => undefined);
     await rm(path, { force: true }).catch(() => undefined);
-    gone();
+    cancelCleanup();
   };
   /** Renames it to its final name. When this returns, the file survives a power failure. */
   const commit = async (): Promise<void> => {
@@ -44,7 +44,7 @@ export async function createTemp(folder: string, name: string) {
       await handle.sync();
       await handle.close();
       await rename(path, final);
-      gone();
+      cancelCleanup();
     } catch (cause) {
       await drop();
       throw notWritten(final, cause);
@@ -69,8 +69,8 @@ export async function writeAtomic(folder: string, name: string, text: string): P
 /** Removes leftovers of killed stages. Requires the lock of the run. */
 export async function removeLeftovers(folder: string): Promise<void> {
   try {
-    const left = (await readdir(folder)).filter((name) => name.endsWith(TEMPORARY));
-    await Promise.all(left.map((name) => rm(join(folder, name), { recursive: true, force: true })));
+    const old = (await readdir(folder)).filter((name) => name.endsWith(TEMPORARY));
+    await Promise.all(old.map((name) => rm(join(folder, name), { recursive: true, force: true })));
   } catch (cause) {
     throw notWritten(folder, cause);
   }

@@ -15,8 +15,8 @@ export async function readSmallFile(
   code: RefusalCode,
   about = "",
 ): Promise<Buffer> {
-  const refuse = (why: string, cause?: unknown): MigrationError =>
-    new MigrationError(code, `${about}cannot read ${path}: ${why}`, {
+  const refuse = (reason: string, cause?: unknown): MigrationError =>
+    new MigrationError(code, `${about}cannot read ${path}: ${reason}`, {
       cause,
       fix: "Check the path and that this user may read it.",
     });

@@ -102,7 +102,7 @@ export interface BmcReading {
   /** Milliseconds from the first datagram to the verdict. */
   readonly elapsed: number;
   /** ISO 8601, UTC, at the start, so that a reading never appears too recent. */
-  readonly askedAt: string;
+  readonly startedAt: string;
   readonly observations: readonly Observation[];
 }
 
@@ -129,26 +129,26 @@ export function askOver(
   options: SessionOptions = SESSION_DEFAULTS,
   clock: Timers = SYSTEM_CLOCK,
 ): IpmiClient["ask"] {
-  const own = { clock, chance: SYSTEM_CHANCE };
+  const context = { clock, chance: SYSTEM_CHANCE };
   return async (target, { deadline, signal }) => {
     signal.throwIfAborted();
-    const asked = { address: target.address, pass: 1 } as const;
-    const askedAt = clock.date().toISOString();
+    const attempt = { address: target.address, pass: 1 } as const;
+    const startedAt = clock.date().toISOString();
     const start = clock.now();
-    const reached = await reach(mux, target, { deadline, signal });
+    const reached = await openLine(mux, target, { deadline, signal });
     const elapsed = clock.now() - start;
     if ("verdict" in reached)
-      return { ...asked, ...NOTHING_KNOWN, ...reached, askedAt, elapsed: Math.round(elapsed) };
-    const { line, known } = reached;
+      return { ...attempt, ...NOTHING_KNOWN, ...reached, startedAt, elapsed: Math.round(elapsed) };
+    const { line, secrets } = reached;
     try {
       const limits = { deadline: deadline - elapsed, signal };
       return {
-        ...asked,
-        ...(await askPower(line, known, own, limits, optionsFor(target, options))),
+        ...attempt,
+        ...(await askPower(line, secrets, context, limits, optionsFor(target, options))),
       };
     } finally {
       line.close();
-      wipe(known);
+      wipe(secrets);
     }
   };
 }
@@ -168,27 +168,27 @@ export function optionsFor({ suite, level }: BmcTarget, options: SessionOptions)
 }
 
 /** Opens a line to the BMC. The caller closes it and wipes the credentials. */
-export async function reach(
+export async function openLine(
   mux: Mux,
   { address, port = IPMI_PORT, user, password, kg, suite }: BmcTarget,
   limits: Limits,
-): Promise<{ readonly line: OpenLine; readonly known: Credentials } | Diagnosis> {
+): Promise<{ readonly line: OpenLine; readonly secrets: Credentials } | Diagnosis> {
   const isSupportedSuite = suite === undefined || suiteOf(suite) !== null;
   const unspoken = `cipher suite ${suite} is not supported, only 1 to 3 and 15 to 17`;
-  const why = invalidUser(user) ?? (isSupportedSuite ? null : unspoken);
-  if (why !== null) return { verdict: "incomplete", detail: why };
-  const known = credentials(user, password(), kg?.() ?? null);
+  const reason = invalidUser(user) ?? (isSupportedSuite ? null : unspoken);
+  if (reason !== null) return { verdict: "incomplete", detail: reason };
+  const secrets = credentials(user, password(), kg?.() ?? null);
   let line: OpenLine | null = null;
   try {
     const endpoint = await endpointWithin(address, port, limits);
     if (endpoint === null)
       return { verdict: "unreachable", detail: "the name of the BMC cannot be resolved" };
-    const why = unusableAddress(endpoint.address);
-    if (why !== null) return { verdict: "incomplete", detail: why };
+    const reason = unusableAddress(endpoint.address);
+    if (reason !== null) return { verdict: "incomplete", detail: reason };
     line = await mux.line(endpoint);
-    return { line, known };
+    return { line, secrets };
   } finally {
-    if (line === null) wipe(known);
+    if (line === null) wipe(secrets);
   }
 }
 
@@ -200,7 +200,7 @@ export async function askPower(
   limits: Limits,
   options: SessionOptions = SESSION_DEFAULTS,
 ): Promise<Omit<BmcReading, "address" | "pass">> {
-  const askedAt = clock.date().toISOString();
+  const startedAt = clock.date().toISOString();
   const talk = startTalk(line, clock, chance, limits);
   const asking = establish(talk, line, credentials, options, readPower).then(async (reached) => {
     const end = { ...reached, suite: await surely(talk, credentials, reached.opened) };
@@ -227,7 +227,7 @@ export async function askPower(
     attempts: attempts + (opened?.unsure ? 1 : 0),
     rtt: rtt === null ? null : tenths(rtt),
     elapsed: tenths(talk.elapsed()),
-    askedAt,
+    startedAt,
     observations: observed(end, credentials),
   };
 }
@@ -259,7 +259,7 @@ const readPower: InSession<PowerFound> = async (channel) => {
     if (status.code !== 0) return refusedBy(COMMANDS.chassis.name, status.code);
     const chassis = parseChassis(status.data);
     if (chassis === null)
-      return { kind: "odd", words: "the response to Get Chassis Status has no data" };
+      return { kind: "odd", detail: "the response to Get Chassis Status has no data" };
     const about = await channel.ask(COMMANDS.device, [], DEVICE_WAITS);
     const device = about?.code === 0 ? parseDevice(about.data) : null;
     const found = { chassis, device, checksumsWrong: channel.checksumsWrong() };

@@ -108,8 +108,8 @@ export function isLevelRefused(code: number): boolean {
 
 /** `0xc0: node busy` */
 export function codeText(code: number): string {
-  const words = CODES[code];
-  return words === undefined ? hex(code) : `${hex(code)}: ${words}`;
+  const text = CODES[code];
+  return text === undefined ? hex(code) : `${hex(code)}: ${text}`;
 }
 
 export function hex(value: number): string {

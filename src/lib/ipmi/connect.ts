@@ -1,4 +1,4 @@
-import { type BmcLogin, type BmcTarget, optionsFor, reach } from "./ask.ts";
+import { type BmcLogin, type BmcTarget, openLine, optionsFor } from "./ask.ts";
 import {
   type Chassis,
   COMMANDS,
@@ -55,13 +55,13 @@ export async function connect(
     clock = SYSTEM_CLOCK,
     deadline = DEADLINE,
     signal = new AbortController().signal,
-    ...own
+    ...settings
   }: ConnectOptions = {},
 ): Promise<BmcSession> {
   signal.throwIfAborted();
   const mux = openMux(SYSTEM_CHANCE);
   try {
-    return await connectOver(mux, { address, ...login, ...own }, { deadline, signal }, clock);
+    return await connectOver(mux, { address, ...login, ...settings }, { deadline, signal }, clock);
   } catch (error) {
     await mux.close();
     throw error;
@@ -74,18 +74,18 @@ async function connectOver(
   limits: Limits,
   clock: Timers,
 ): Promise<BmcSession> {
-  const begun = clock.now();
-  const reached = await reach(mux, target, limits);
+  const startedAt = clock.now();
+  const reached = await openLine(mux, target, limits);
   if ("verdict" in reached) throw new IpmiError(reached.verdict, reached.detail);
-  const { line, known } = reached;
+  const { line, secrets } = reached;
   const talk = startTalk(line, clock, SYSTEM_CHANCE, {
-    deadline: limits.deadline - (clock.now() - begun),
+    deadline: limits.deadline - (clock.now() - startedAt),
     signal: limits.signal,
   });
   let session: BmcSession | null = null;
   try {
     const options = optionsFor(target, SESSION_DEFAULTS);
-    const { opened, diagnosis } = await establish(talk, line, known, options, keep);
+    const { opened, diagnosis } = await establish(talk, line, secrets, options, keep);
     if (opened === null) throw new IpmiError(diagnosis.verdict, diagnosis.detail);
     const { suite, level, found } = opened;
     const end = async (): Promise<void> => {
@@ -95,7 +95,7 @@ async function connectOver(
     session = { suite, level, ...commandsOf(found, talk, limits.deadline, end) };
     return session;
   } finally {
-    wipe(known);
+    wipe(secrets);
     if (session === null) talk.end();
   }
 }

@@ -89,10 +89,8 @@ export function rakp4Icv(login: Rakp, { sik }: Keys): Buffer {
 }
 
 /** In constant time, over the expected length, because some boards send more. Quirk Q7. */
-export function startsWithMac(received: Buffer, wanted: Buffer): boolean {
-  return (
-    received.length >= wanted.length && timingSafeEqual(received.subarray(0, wanted.length), wanted)
-  );
+export function startsWithMac(received: Buffer, mac: Buffer): boolean {
+  return received.length >= mac.length && timingSafeEqual(received.subarray(0, mac.length), mac);
 }
 
 export function forget({ sik, k1, k2 }: Keys): void {

@@ -84,8 +84,8 @@ async function look(talk: Talk): Promise<Discovered> {
     return capabilities(talk, waits.slice(1), (sending) => sending !== 1);
   });
   if (first === null) return { found: { kind: "silent" }, lasts: false };
-  const told = saysEnough(first);
-  if (told !== null) return told;
+  const discovered = saysEnough(first);
+  if (discovered !== null) return discovered;
   // As ipmitool: after a refusal, try the other form. If busy, repeat the same form later.
   const other = await capabilities(talk, first.for2 ? OTHER_WAITS : AGAIN_WAITS, () => !first.for2);
   const more = other === null ? null : saysEnough(other);

@@ -84,13 +84,13 @@ export async function* askAll<T extends BmcTarget>(
 async function* askEach<T extends BmcTarget, R extends Reading>(
   targets: AsyncIterable<T> | Iterable<T>,
   ask: Ask<T, R>,
-  { signal: given, clock = SYSTEM_CLOCK, failed, ...options }: FleetOptions<T, R>,
+  { signal: external, clock = SYSTEM_CLOCK, failed, ...options }: FleetOptions<T, R>,
 ): AsyncGenerator<FleetAnswer<T, R>, void> {
   const schedule = { ...SCHEDULE, ...options.schedule };
   if (!(schedule.inFlight >= 1 && schedule.inFlight <= 512))
     throw new RangeError("inFlight must be from 1 to 512");
   const stop = new AbortController();
-  const signal = given === undefined ? stop.signal : AbortSignal.any([given, stop.signal]);
+  const signal = external === undefined ? stop.signal : AbortSignal.any([external, stop.signal]);
   // One listener for each concurrent BMC.
   setMaxListeners(0, signal);
   const looks = createLooks<T, R>(targets, schedule, clock, failed);
@@ -204,7 +204,7 @@ function createLooks<T extends BmcTarget, R extends Reading>(
   let answers: FleetAnswer<T, R>[] = [];
   const silentIn = ({ first }: Look<T, R>): Map<string, R> =>
     first === null ? silent.first : silent.second;
-  const tell = (look: Look<T, R>, reading: R): void => {
+  const record = (look: Look<T, R>, reading: R): void => {
     const answer = { targets: look.targets, reading };
     if (look.first !== null)
       answers.push({ ...answer, reading: again.conclude(look, look.first, reading) });
@@ -227,23 +227,23 @@ function createLooks<T extends BmcTarget, R extends Reading>(
       ),
     /** Whether another target with this BMC had no answer, which then also counts for this one. */
     isAnswered(look: Look<T, R>): boolean {
-      const known = silentIn(look).get(bmcOf(look.targets[0]));
-      if (known !== undefined) tell(look, { ...known, attempts: 0 });
-      return known !== undefined;
+      const cached = silentIn(look).get(bmcOf(look.targets[0]));
+      if (cached !== undefined) record(look, { ...cached, attempts: 0 });
+      return cached !== undefined;
     },
     begin: ({ targets: [target] }: Look<T, R>): void => gaps.begin(bmcOf(target)),
     conclude(look: Look<T, R>, reading: R): void {
       if (NOBODY_THERE.includes(reading.verdict))
         silentIn(look).set(bmcOf(look.targets[0]), reading);
-      tell(look, reading);
+      record(look, reading);
     },
     end: ({ targets: [target] }: Look<T, R>): void => gaps.end(bmcOf(target)),
     isEmpty: () => queue.isEmpty() && again.isEmpty(),
     /** Readings that were not yielded yet. */
     take(): readonly FleetAnswer<T, R>[] {
-      const known = answers;
+      const taken = answers;
       answers = [];
-      return known;
+      return taken;
     },
     /** First BMC readings whose second pass did not run. */
     owed: again.owed,
@@ -272,11 +272,11 @@ function createSecondLooks<T extends BmcTarget, R extends Reading>(deadline: num
     /** @returns false if this failure is not retried */
     add(answer: FleetAnswer<T, R>): boolean {
       const { targets, reading } = answer;
-      const left = deadline - reading.elapsed;
-      if (!AGAIN.includes(reading.verdict) || left < LEAST) return false;
+      const remaining = deadline - reading.elapsed;
+      if (!AGAIN.includes(reading.verdict) || remaining < LEAST) return false;
       owed.set(targets, answer);
       const most = OCCUPIED.includes(reading.verdict) ? OCCUPIED_LOOK : Infinity;
-      waiting.push({ targets, first: reading, deadline: Math.min(left, most) });
+      waiting.push({ targets, first: reading, deadline: Math.min(remaining, most) });
       return true;
     },
     take(delay: Delay): Look<T, R> | undefined {

@@ -44,11 +44,11 @@ export function invalidUser(user: string): string | null {
 
 /** @param user a valid name: see `invalidUser` */
 export function credentials(user: string, password: string, kg: Uint8Array | null) {
-  const whole = Buffer.from(password, "utf8");
-  const read = readAsFile(whole);
+  const bytes = Buffer.from(password, "utf8");
+  const read = readAsFile(bytes);
   /** Whether ipmitool truncates the password. */
-  const cut = read.length < whole.length;
-  whole.fill(0);
+  const cut = read.length < bytes.length;
+  bytes.fill(0);
   const key = kg === null ? null : Buffer.from(kg.subarray(0, LONGEST_KEY));
   return { user: Buffer.from(user, "utf8"), password: read, kg: key, cut };
 }
@@ -63,7 +63,7 @@ export interface OpenSession {
   readonly kind: "open";
   readonly suite: Suite;
   readonly keys: Keys;
-  readonly ours: number;
+  readonly consoleId: number;
   readonly theirs: number;
 }
 
@@ -91,9 +91,9 @@ export async function logIn(
   { tag, wait }: { readonly tag: number; readonly wait: number },
 ): Promise<OpenSession | HalfOpen | LoginFailure> {
   const { suite } = attempt;
-  const ours = talk.newSession();
+  const consoleId = talk.newSession();
   const consoleSession = Buffer.alloc(4);
-  consoleSession.writeUInt32LE(ours);
+  consoleSession.writeUInt32LE(consoleId);
   const level = LEVELS[attempt.level];
   const ask = <T extends object>(
     datagram: Buffer,
@@ -123,17 +123,17 @@ export async function logIn(
   const second = await ask(rakp1(tag, { bmcSession, consoleRandom, role, user }), parseRakp2);
   if (second === null || "status" in second) return failed("RAKP 2", second);
   const { bmcRandom, guid, mac } = second;
-  if (mac.length < suite.macLength) return { kind: "odd", words: "RAKP 2 is truncated" };
+  if (mac.length < suite.macLength) return { kind: "odd", detail: "RAKP 2 is truncated" };
   const shared = { suite, role, user, password, kg, consoleSession, consoleRandom };
   const login: Rakp = { ...shared, bmcSession, bmcRandom, guid };
   if (!startsWithMac(mac, rakp2Mac(login))) return { kind: "mismatch", of: "password" };
 
   // The BMC now has a session, so wait for its answer even after an abort.
   const third = await ask(rakp3(tag, bmcSession, rakp3Mac(login)), parseRakp4, true);
-  const names = { suite, ours, theirs: bmcSession.readUInt32LE() };
+  const names = { suite, consoleId, theirs: bmcSession.readUInt32LE() };
   if (third === null) return { kind: "half-open", keys: sessionKeys(login), ...names };
   if ("status" in third) return failed("RAKP 4", third);
-  if (third.icv.length < suite.cutLength) return { kind: "odd", words: "RAKP 4 is truncated" };
+  if (third.icv.length < suite.cutLength) return { kind: "odd", detail: "RAKP 4 is truncated" };
   const keys = sessionKeys(login);
   if (!startsWithMac(third.icv, rakp4Icv(login, keys))) {
     forget(keys);
@@ -217,15 +217,15 @@ function asRefusal(refused: Refused | "agrees" | null): Refused | null {
 /** A refusal may end after its status (ipmi_sim), or have zeros as session id. */
 function statusOf(
   { type, signed, encrypted, payload }: Packet,
-  wanted: number,
+  expectedType: number,
   tag: number,
   session: Buffer,
 ): Refused | "agrees" | null {
-  if (type !== wanted || signed || encrypted) return null;
+  if (type !== expectedType || signed || encrypted) return null;
   if (payload.length < 2 || payload[0] !== tag) return null;
-  const ours = payload.length >= 8 && payload.subarray(4, 8).equals(session);
+  const isMatching = payload.length >= 8 && payload.subarray(4, 8).equals(session);
   const unnamed = payload.length < 8 || payload.readUInt32LE(4) === 0;
   const status = payload.readUInt8(1);
-  if (status === 0) return ours ? "agrees" : null;
-  return ours || unnamed ? { status } : null;
+  if (status === 0) return isMatching ? "agrees" : null;
+  return isMatching || unnamed ? { status } : null;
 }

@@ -72,7 +72,7 @@ export type LoginFailure =
   | { readonly kind: "level"; readonly code: number }
   | { readonly kind: "busy"; readonly code: number }
   | { readonly kind: "code"; readonly command: string; readonly code: number }
-  | { readonly kind: "odd"; readonly words: string };
+  | { readonly kind: "odd"; readonly detail: string };
 
 /** Failure of a command with a nonzero completion code. */
 export function refusedBy(command: string, code: number): LoginFailure {
@@ -112,8 +112,8 @@ function diagnosisOf(failure: LoginFailure): Diagnosis {
     }
     case "status": {
       const { stage, status } = failure;
-      const [words, verdict] = STATUSES[status] ?? ["unknown status", "protocol-error"];
-      const detail = `${stage} returned ${hex(status)}: ${words}`;
+      const [meaning, verdict] = STATUSES[status] ?? ["unknown status", "protocol-error"];
+      const detail = `${stage} returned ${hex(status)}: ${meaning}`;
       if (stage !== "RAKP 2" || !NAME_PERHAPS.includes(status)) return { verdict, detail };
       return { verdict, detail: `${detail}, probably an unknown user name`, likely: "user" };
     }
@@ -134,7 +134,7 @@ function diagnosisOf(failure: LoginFailure): Diagnosis {
         detail: `${failure.command} returned ${codeText(failure.code)}`,
       };
     case "odd":
-      return { verdict: "protocol-error", detail: failure.words };
+      return { verdict: "protocol-error", detail: failure.detail };
   }
 }
 
@@ -298,8 +298,8 @@ function otherSuite(failed: Failed, status: number, suites: readonly Suite[]): N
     return again({ attempt, tried: { ...tried, refused } }, { suite: other });
   const full = suites.find(({ id }) => refused.get(id) === NO_ROOM);
   if (full !== undefined) {
-    const others = new Map([...refused].filter(([, one]) => one !== NO_ROOM));
-    return later({ ...failed, tried: { ...tried, refused: others } }, { suite: full });
+    const permanent = new Map([...refused].filter(([, one]) => one !== NO_ROOM));
+    return later({ ...failed, tried: { ...tried, refused: permanent } }, { suite: full });
   }
   const isRole = [...refused.values()].some((one) => ROLE.includes(one));
   return isRole ? lower(failed) : end(failed.diagnosis);
@@ -334,11 +334,11 @@ export function outOfTime(last: LoginFailure | null, before: Tried): Diagnosis {
     return { verdict: "deadline", detail: "responds, but too slowly for the deadline" };
   const lasting = last.kind === "silent" ? silence(last, before) : diagnosisOf(last);
   // The first "no free session" may refuse the suite, until the other suite was also tried.
-  const known =
+  const isConclusive =
     lasting.verdict === "no-slots"
       ? before.noRoom > 0
       : lasting.verdict !== "silent" || before.silences >= SILENCES;
-  if (LASTING.includes(lasting.verdict) && known) return lasting;
+  if (LASTING.includes(lasting.verdict) && isConclusive) return lasting;
   return { verdict: "deadline", detail: `deadline reached, last result: ${lasting.detail}` };
 }
 

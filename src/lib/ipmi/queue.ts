@@ -22,7 +22,7 @@ export function createQueue<T extends BmcTarget>(
     Symbol.asyncIterator in targets ? targets[Symbol.asyncIterator]() : targets[Symbol.iterator]();
   const waiting = createHeap<T>(random);
   /** Drawn while their BMC had a session or was in its gap. */
-  const held: Same<T>[] = [];
+  const deferred: Same<T>[] = [];
   let ended = false;
   return {
     /** Reads until the window is full or the source ends. */
@@ -36,20 +36,20 @@ export function createQueue<T extends BmcTarget>(
     },
     /** Targets with one BMC and login, which is free now. */
     take(delay: Delay): Same<T> | undefined {
-      const free = held.findIndex(([target]) => delay(bmcOf(target)) === 0);
-      if (free >= 0) return held.splice(free, 1)[0];
+      const free = deferred.findIndex(([target]) => delay(bmcOf(target)) === 0);
+      if (free >= 0) return deferred.splice(free, 1)[0];
       for (let drawn = waiting.draw(); drawn !== undefined; drawn = waiting.draw()) {
         if (delay(bmcOf(drawn[0])) === 0) return drawn;
-        held.push(drawn);
+        deferred.push(drawn);
       }
       return undefined;
     },
     /** Milliseconds until a postponed target is free, else Infinity. */
     postponedFor: (delay: Delay): number =>
-      Math.min(Infinity, ...held.map(([target]) => delay(bmcOf(target)))),
+      Math.min(Infinity, ...deferred.map(([target]) => delay(bmcOf(target)))),
     /** Whether only postponed targets remain. */
     isDrawn: () => ended && waiting.size() === 0,
-    isEmpty: () => ended && waiting.size() === 0 && held.length === 0,
+    isEmpty: () => ended && waiting.size() === 0 && deferred.length === 0,
   };
 }
 
@@ -123,13 +123,13 @@ export function createBucket(clock: Timers, rate: number) {
 
 /** One session per BMC at a time, with a gap between two. Quirk Q17. */
 export function createGaps(clock: Timers, gap: number) {
-  const asked = new Set<string>();
+  const active = new Set<string>();
   /** In order of their end. */
   const ended = new Map<string, number>();
   return {
-    begin: (bmc: string): void => void asked.add(bmc),
+    begin: (bmc: string): void => void active.add(bmc),
     end(bmc: string): void {
-      asked.delete(bmc);
+      active.delete(bmc);
       ended.delete(bmc);
       ended.set(bmc, clock.now());
       for (const [old, at] of ended) {
@@ -139,7 +139,7 @@ export function createGaps(clock: Timers, gap: number) {
     },
     /** Milliseconds until it may be read; Infinity while it is being read. */
     delay(bmc: string): number {
-      if (asked.has(bmc)) return Infinity;
+      if (active.has(bmc)) return Infinity;
       const at = ended.get(bmc);
       return at === undefined ? 0 : Math.max(0, at + gap - clock.now());
     },

@@ -117,17 +117,17 @@ export async function establish<T>(
     return { ...nothing, diagnosis: refusedAtFirst(found.code) };
   if (found.kind === "cut") return { ...nothing, diagnosis: outOfTime(null, NOTHING_YET) };
   const capabilities = found.kind === "capabilities" ? found.capabilities : null;
-  const patience = found.kind === "only-1.5-form" ? MUTE_LOGINS : Infinity;
+  const maxSilences = found.kind === "only-1.5-form" ? MUTE_LOGINS : Infinity;
   const suites = options.asksList ? await listSuites(talk) : null;
   const suitesOf = (listed: readonly number[] | null): readonly Suite[] =>
     options.suites(listed).flatMap((id) => suiteOf(id) ?? []);
-  const wanted = {
+  const sessionPlan = {
     suites: suitesOf(suites),
     unlisted: options.asksList ? suitesOf(null) : null,
     level: options.level ?? "ADMINISTRATOR",
-    patience,
+    maxSilences,
   };
-  return { ...(await logInUntil(talk, credentials, wanted, use)), suites, capabilities };
+  return { ...(await logInUntil(talk, credentials, sessionPlan, use)), suites, capabilities };
 }
 
 /** Verdict if the BMC did not answer the version request. */
@@ -144,8 +144,8 @@ function silence(talk: Talk, line: Line): Diagnosis {
 }
 
 function refusedAtFirst(code: number): Diagnosis {
-  const said = code === 0 ? "a truncated answer" : codeText(code);
-  return { verdict: "protocol-error", detail: `${COMMANDS.capabilities.name} returned ${said}` };
+  const answer = code === 0 ? "a truncated answer" : codeText(code);
+  return { verdict: "protocol-error", detail: `${COMMANDS.capabilities.name} returned ${answer}` };
 }
 
 interface SessionPlan {
@@ -154,14 +154,14 @@ interface SessionPlan {
   readonly unlisted: readonly Suite[] | null;
   readonly level: Level;
   /** Maximum logins without an answer. */
-  readonly patience: number;
+  readonly maxSilences: number;
 }
 
 /** Logs in until there is a result, a verdict, or no time left. */
 async function logInUntil<T>(
   talk: Talk,
   credentials: Credentials,
-  { suites: listed, unlisted, level, patience }: SessionPlan,
+  { suites: listed, unlisted, level, maxSilences }: SessionPlan,
   use: InSession<T>,
 ): Promise<Pick<Established<T>, "diagnosis" | "attempts" | "opened">> {
   let suites = listed;
@@ -200,7 +200,7 @@ async function logInUntil<T>(
     ({ attempt, tried } = next);
     last = outcome;
     if (talk.expired()) return { diagnosis: outOfTime(last, tried), attempts, opened: null };
-    if (attempts >= patience && tried.silences === attempts)
+    if (attempts >= maxSilences && tried.silences === attempts)
       return { diagnosis: MUTE, attempts, opened: null };
     await talk.renew();
     if (outcome.kind !== "silent" || outcome.stage !== "session") continue;
@@ -249,7 +249,7 @@ async function logInOnce<T>(
   if (session.kind !== "open" && session.kind !== "half-open") return session;
   const channel = openChannel(talk, session);
   if (session.kind === "half-open") {
-    channel.leave();
+    channel.abandon();
     return { kind: "silent", stage: "RAKP 4" };
   }
   let outcome: LoginOutcome<T> | null = null;
@@ -275,7 +275,7 @@ const BUSY_PAUSES = [100, 200, 400];
 const CLOSE_WAITS = [500, 500];
 
 function openChannel(talk: Talk, session: Omit<OpenSession, "kind">) {
-  const { suite, keys, ours, theirs } = session;
+  const { suite, keys, consoleId, theirs } = session;
   let sequence = 0;
   let rqSeq = 0;
   let checksumsWrong = false;
@@ -293,10 +293,10 @@ function openChannel(talk: Talk, session: Omit<OpenSession, "kind">) {
     waits: readonly number[],
   ): Promise<Response | null> => {
     rqSeq = (rqSeq + 1) & 0x3f;
-    const wanted = rqSeq;
-    const message = request(command, wanted, data);
+    const sequence = rqSeq;
+    const message = request(command, sequence, data);
     const accept = (datagram: Buffer): Response | null =>
-      answerIn(datagram, session, command, wanted);
+      answerIn(datagram, session, command, sequence);
     const response = await talk.exchange(() => sealed(message), waits, accept);
     if (response?.checksumsGood === false) checksumsWrong = true;
     return response;
@@ -305,15 +305,15 @@ function openChannel(talk: Talk, session: Omit<OpenSession, "kind">) {
     rqSeq = (rqSeq + 1) & 0x3f;
     return sealed(request(COMMANDS.close, rqSeq, wireNumber(theirs)));
   };
-  const leave = (): void => {
+  const abandon = (): void => {
     if (closed) return;
     closed = true;
-    talk.tell(closing());
+    talk.send(closing());
     forget(keys);
   };
   return {
     /** As `close` without waiting, if no time is left or the session may not be open. */
-    leave,
+    abandon,
     /** Null without an answer. Retries a busy BMC a few times after a pause. */
     ask: (command: Command, data: readonly number[] = [], waits: readonly number[] = WAITS) =>
       untilFree(talk, () => once(command, data, waits)),
@@ -325,11 +325,11 @@ function openChannel(talk: Talk, session: Omit<OpenSession, "kind">) {
      */
     async close(): Promise<void> {
       if (closed) return;
-      if (talk.expired()) return leave();
+      if (talk.expired()) return abandon();
       closed = true;
       // The answer is not decrypted, because it changes nothing: a forged one can only end this
       // wait.
-      const accept = (reply: Buffer): true | null => sessionIdOf(reply) === ours || null;
+      const accept = (reply: Buffer): true | null => sessionIdOf(reply) === consoleId || null;
       await talk.exchange(closing, CLOSE_WAITS, accept, true);
       forget(keys);
     },
@@ -339,15 +339,15 @@ function openChannel(talk: Talk, session: Omit<OpenSession, "kind">) {
 /** Null if the datagram is not the answer to this command. */
 function answerIn(
   datagram: Buffer,
-  { suite, keys, ours }: Omit<OpenSession, "kind">,
+  { suite, keys, consoleId }: Omit<OpenSession, "kind">,
   command: Command,
-  wanted: number,
+  sequence: number,
 ): Response | null {
   const packet = parsePacket(datagram);
-  if (packet === null || packet.session !== ours || packet.type !== PAYLOAD.ipmi) return null;
+  if (packet === null || packet.session !== consoleId || packet.type !== PAYLOAD.ipmi) return null;
   const message = open(suite, keys, packet);
   const response = message === null ? null : parseResponse(message);
-  if (response === null || !answers(response, command, wanted)) return null;
+  if (response === null || !answers(response, command, sequence)) return null;
   return response.code === DUPLICATE ? null : response;
 }
 

@@ -55,10 +55,10 @@ const nothing = (): void => undefined;
 export type Talk = ReturnType<typeof startTalk>;
 
 export function startTalk(line: Line, clock: Timers, chance: Chance, { deadline, signal }: Limits) {
-  const begun = clock.now();
-  let until = begun + deadline;
+  const startedAt = clock.now();
+  let until = startedAt + deadline;
   /** Whole milliseconds, because a timer may end early. */
-  const left = (): number => {
+  const remaining = (): number => {
     const more = until - clock.now();
     return more < 1 ? 0 : more;
   };
@@ -91,15 +91,15 @@ export function startTalk(line: Line, clock: Timers, chance: Chance, { deadline,
       new Promise<T | null>((resolve, reject) => {
         if (signal.aborted && !ending) return reject(signal.reason);
         let unlimit = nothing;
-        let leave = nothing;
+        let cancel = nothing;
         stop = () => {
-          if (ending) unlimit = clock.after(ENDING, () => leave());
+          if (ending) unlimit = clock.after(ENDING, () => cancel());
           else {
             reject(signal.reason);
-            leave();
+            cancel();
           }
         };
-        leave = carry(line, clock, left, { make, waits, accept, stray }, (answer, took) => {
+        cancel = carry(line, clock, remaining, { make, waits, accept, stray }, (answer, took) => {
           unlimit();
           stop = nothing;
           if (took !== null) rtt = Math.min(rtt ?? Infinity, took);
@@ -107,11 +107,11 @@ export function startTalk(line: Line, clock: Timers, chance: Chance, { deadline,
         });
       }),
     /** Sends without waiting. */
-    tell: line.send,
+    send: line.send,
     pause: (delay: number) =>
       new Promise<void>((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason);
-        const cancel = clock.after(Math.min(delay, left()), () => {
+        const cancel = clock.after(Math.min(delay, remaining()), () => {
           stop = nothing;
           resolve();
         });
@@ -121,14 +121,14 @@ export function startTalk(line: Line, clock: Timers, chance: Chance, { deadline,
         };
       }),
     /** Whether the deadline has passed. */
-    expired: () => left() === 0,
+    expired: () => remaining() === 0,
     /** Sets a new deadline in milliseconds from now. */
     allow(more: number): void {
       until = clock.now() + more;
     },
     /** Milliseconds of the fastest exchange without a resend. */
     rtt: () => rtt,
-    elapsed: () => clock.now() - begun,
+    elapsed: () => clock.now() - startedAt,
     /** Number of datagrams that were not an answer. */
     unexpected: () => unexpected,
     newSession: line.newSession,
@@ -148,7 +148,7 @@ export function startTalk(line: Line, clock: Timers, chance: Chance, { deadline,
 function carry<T>(
   line: Line,
   clock: Timers,
-  left: () => number,
+  remaining: () => number,
   { make, waits, accept, stray }: Exchange<T> & { readonly stray: () => void },
   over: (answer: T | null, took: number | null) => void,
 ): () => void {
@@ -163,7 +163,7 @@ function carry<T>(
   const send = (): void => {
     sending += 1;
     sent = clock.now();
-    const delay = Math.min(waits[sending] ?? 0, left());
+    const delay = Math.min(waits[sending] ?? 0, remaining());
     if (delay > 0) {
       cancel = clock.after(delay, send);
       line.send(make(sending));

@@ -22,7 +22,7 @@ export function openMux(chance: Chance) {
   const routes = createRoutes(chance);
   const turn = createTurns();
   const shared = createSharedSockets(routes.received);
-  const own = createConnectedSockets(routes.received);
+  const connected = createConnectedSockets(routes.received);
   return {
     /** Waits while the BMC has another line. @throws IpmiError if no socket can be opened */
     async line(endpoint: Endpoint): Promise<OpenLine> {
@@ -45,7 +45,7 @@ export function openMux(chance: Chance) {
           if (open) route.hear(handler);
         },
         async renew() {
-          const other = open ? await own.open(endpoint, failed) : null;
+          const other = open ? await connected.open(endpoint, failed) : null;
           if (other === null) return;
           if (!open) return other.release();
           socket.release();
@@ -67,7 +67,7 @@ export function openMux(chance: Chance) {
     unexpected: routes.unexpected,
     /** Open lines receive nothing more. */
     close: async (): Promise<void> => {
-      own.close();
+      connected.close();
       await shared.close();
     },
   };
@@ -260,8 +260,8 @@ async function bound(socket: Socket): Promise<void> {
     await listening;
   } catch (cause) {
     socket.on("error", () => undefined).close();
-    const words = `no UDP socket can be opened (${codeOf(cause)})`;
-    throw new IpmiError(null, words, { cause });
+    const message = `no UDP socket can be opened (${codeOf(cause)})`;
+    throw new IpmiError(null, message, { cause });
   }
   // Later errors are lost datagrams, and each send reports its own.
   socket.on("error", () => undefined);

@@ -118,8 +118,8 @@ export function sessionIdOf(datagram: Buffer): number | null {
   if (session !== 0) return session;
   const type = datagram.readUInt8(5) & 0x3f;
   const long = datagram.readUInt16LE(14) >= 8;
-  const named = long && NAMES_SESSION.includes(type) ? datagram.readUInt32LE(HEADER + 4) : 0;
-  return named === 0 ? null : named;
+  const sessionId = long && NAMES_SESSION.includes(type) ? datagram.readUInt32LE(HEADER + 4) : 0;
+  return sessionId === 0 ? null : sessionId;
 }
 
 export type Response = NonNullable<ReturnType<typeof parseResponse>>;

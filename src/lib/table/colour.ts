@@ -12,16 +12,16 @@ const WORDS: ReadonlyMap<string, Paint> = new Map([
 ]);
 
 function paintOf(text: string, paint: Paint): readonly (readonly [string, Paint])[] {
-  return text.split(" ").map((word) => [word, paint]);
+  return text.split(" ").map((status) => [status, paint]);
 }
 
 const VERDICTS: readonly string[] = ["Verdict", "Result", "State", "Kind", "Holds", "Action"];
 
 export function paintCell(column: string, padded: string): string {
   if (!VERDICTS.includes(column)) return padded;
-  const word = padded.trim();
-  const paint = WORDS.get(word);
-  return paint === undefined ? padded : padded.replace(word, paint(word));
+  const status = padded.trim();
+  const paint = WORDS.get(status);
+  return paint === undefined ? padded : padded.replace(status, paint(status));
 }
 
 /** Text before the verdict of a line: a sign and a machine, a count, a code, or a title. */
@@ -29,9 +29,9 @@ const BEFORE =
   /^( +[!+=~-] +(?:\S*[-=]\S* +)?(?:\d+ )?| +\d+ {2}| {2}N2I-D\d{3} |\| Result: )([\w-]+)/;
 
 export function paintLine(line: string): string {
-  return line.replace(BEFORE, (whole, before: string, word: string) => {
-    const paint = WORDS.get(word);
-    return paint === undefined ? whole : before + paint(word);
+  return line.replace(BEFORE, (match, before: string, status: string) => {
+    const paint = WORDS.get(status);
+    return paint === undefined ? match : before + paint(status);
   });
 }
 

@@ -97,10 +97,10 @@ export async function* asCsv(
   quote: Quote,
   terminal = false,
 ): AsyncIterable<string> {
-  const shown = (line: string): string =>
+  const printable = (line: string): string =>
     terminal ? `${visibleLines(line.slice(0, -1)).join("\n")}\n` : line;
-  yield shown(csvLine(columns, quote));
-  for await (const row of rows) yield shown(csvLine(row, quote));
+  yield printable(csvLine(columns, quote));
+  for await (const row of rows) yield printable(csvLine(row, quote));
 }
 
 function csvLine(row: readonly Json[], quote: Quote): string {

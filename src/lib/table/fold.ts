@@ -14,11 +14,11 @@ export function fold(line: string, width: number): readonly string[] {
   let current = indent;
   let empty = true;
   // Blanks between columns are kept, unless a line ends there.
-  for (const [, blanks = "", word = ""] of line.slice(indent.length).matchAll(/( *)([^ ]+)/g)) {
-    const next = current + (empty ? "" : blanks) + word;
+  for (const [, blanks = "", token = ""] of line.slice(indent.length).matchAll(/( *)([^ ]+)/g)) {
+    const next = current + (empty ? "" : blanks) + token;
     if (!empty && displayWidth(next) > width) {
       lines.push(current);
-      current = `${indent}  ${word}`;
+      current = `${indent}  ${token}`;
     } else current = next;
     empty = false;
   }

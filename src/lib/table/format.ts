@@ -42,6 +42,6 @@ export function tableLimit(
 ): number | undefined {
   const most = options.maxWidth ?? Number(env.CLIFF_MAX_TERM_WIDTH ?? 0);
   if (most > 0) return most;
-  const fits = isTTY === true || (options.fitWidth ?? Number(env.CLIFF_FIT_WIDTH ?? 0) > 0);
-  return fits && columns !== undefined && columns > 0 ? columns : undefined;
+  const isLimited = isTTY === true || (options.fitWidth ?? Number(env.CLIFF_FIT_WIDTH ?? 0) > 0);
+  return isLimited && columns !== undefined && columns > 0 ? columns : undefined;
 }

@@ -115,12 +115,12 @@ function widthsOf(
   const usable = Math.max(0, limit - 1 - 3 * head.length);
   const fair = Math.floor(usable / head.length);
   const wide = [...natural.keys()].filter((at) => (natural[at] ?? 0) > fair);
-  let left = natural.reduce((rest, width) => (width > fair ? rest : rest - width), usable);
-  const share = Math.floor(left / wide.length);
+  let remaining = natural.reduce((rest, width) => (width > fair ? rest : rest - width), usable);
+  const share = Math.floor(remaining / wide.length);
   const widths = [...natural];
   for (const at of wide) {
-    const most = Math.max(narrowest, at === wide.at(-1) ? left : share);
-    left -= share;
+    const most = Math.max(narrowest, at === wide.at(-1) ? remaining : share);
+    remaining -= share;
     widths[at] = Math.max(heads[at] ?? 0, Math.min(natural[at] ?? 0, most));
   }
   return widths;

@@ -52,18 +52,18 @@ export function groupLines(
     groups.reduce((sum, { count }) => sum + 1 + Math.min(count, examples), 0);
   let examples = EXAMPLES;
   while (examples > 0 && linesWith(examples) > most) examples -= 1;
-  const shown = groups.slice(0, most);
+  const listed = groups.slice(0, most);
   const draw = drawer(
-    shown.flatMap((group) => group.examples),
+    listed.flatMap((group) => group.examples),
     width,
   );
   const more = groups.slice(most).reduce((sum, { count }) => sum + count, gathered.rest());
   const digits = Math.max(
-    ...shown.map(({ count }) => String(count).length),
+    ...listed.map(({ count }) => String(count).length),
     String(more).length,
     6,
   );
-  const lines = shown.flatMap((group) => [
+  const lines = listed.flatMap((group) => [
     `  ${String(group.count).padStart(digits)}  ${visible(group.cause)}`,
     ...group.examples.slice(0, examples).map(draw),
   ]);

@@ -1,7 +1,7 @@
 /** At most three names that differ in one or two characters, the nearest first. */
-export function nearest(wanted: string, names: readonly string[]): readonly string[] {
+export function nearest(input: string, names: readonly string[]): readonly string[] {
   return names
-    .map((name) => ({ name, distance: distance(wanted, name) }))
+    .map((name) => ({ name, distance: distance(input, name) }))
     .filter(({ distance }) => distance <= 2)
     .sort((left, right) => left.distance - right.distance)
     .slice(0, 3)

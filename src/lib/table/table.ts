@@ -59,12 +59,12 @@ export function renderRows(
   screen: Screen,
 ): AsyncIterable<string> {
   const { match = [], column = [], sortColumn = [] } = options;
-  const wanted = matched(view, match);
-  const asked = column.length + sortColumn.length + match.length > 0 || options.allRows === true;
-  if (options.format === "table" && view.causes !== undefined && !asked)
-    return shortly({ ...view, rows: wanted }, view.causes, options, screen);
+  const matches = matched(view, match);
+  const selected = column.length + sortColumn.length + match.length > 0 || options.allRows === true;
+  if (options.format === "table" && view.causes !== undefined && !selected)
+    return shortly({ ...view, rows: matches }, view.causes, options, screen);
   const usual = options.format === "table" ? briefOf(view, options, screen) : view.data;
-  const { columns, rows } = select(view.columns, wanted, {
+  const { columns, rows } = select(view.columns, matches, {
     ...options,
     column: column.length === 0 ? (usual ?? column) : column,
   });
@@ -111,9 +111,9 @@ function briefOf(
 /** Rows that match `--match`. @throws MigrationError N2I-E100, before any row is read */
 function matched({ columns, rows }: View, match: readonly string[]): Rows {
   if (match.length === 0) return rows;
-  const fits = matching(columns, match);
+  const isMatch = matching(columns, match);
   async function* fitting() {
-    for await (const row of rows) if (fits(row)) yield row;
+    for await (const row of rows) if (isMatch(row)) yield row;
   }
   return fitting();
 }
@@ -129,14 +129,14 @@ async function* shortly(
   const brief = briefOf(view, options, screen) ?? columns;
   const first: (readonly Json[])[] = [];
   const gathered = gatherGroups();
-  const [why, who] = [positions(columns, causes), exampleOf(columns)];
+  const [indexes, who] = [positions(columns, causes), exampleOf(columns)];
   let count = 0;
   for await (const row of view.rows) {
     count += 1;
     if (count <= SCREENFUL) first.push(row);
     const cells = (some: readonly number[]) => some.map((at) => textOf(row[at] ?? null));
     gathered.add(
-      cells(why)
+      cells(indexes)
         .filter((cell) => cell !== "")
         .join("  "),
       cells(who),
@@ -157,9 +157,9 @@ const IDENTITY: readonly string[] = [
 
 /** Columns of an example: those that identify a machine, or the first three. */
 function exampleOf(columns: readonly string[]): readonly number[] {
-  const known = IDENTITY.filter((title) => columns.includes(title));
-  return known.length > 0
-    ? positions(columns, known)
+  const identifying = IDENTITY.filter((title) => columns.includes(title));
+  return identifying.length > 0
+    ? positions(columns, identifying)
     : [0, 1, 2].filter((at) => at < columns.length);
 }
 
@@ -174,8 +174,8 @@ export function renderObject(
   screen: Screen,
 ): AsyncIterable<string> | Iterable<string> {
   const all = Object.keys(object);
-  const wanted = options.column ?? [];
-  const names = wanted.length === 0 ? all : positions(all, wanted).map((at) => all[at] ?? "");
+  const selected = options.column ?? [];
+  const names = selected.length === 0 ? all : positions(all, selected).map((at) => all[at] ?? "");
   const values = names.map((name) => object[name] ?? null);
   const pairs = names.map((name, at) => [name, values[at] ?? null]);
   switch (options.format) {
@@ -212,9 +212,9 @@ function select(
 
 export function positions(
   columns: readonly string[],
-  wanted: readonly string[],
+  selected: readonly string[],
 ): readonly number[] {
-  const found = [...new Set(wanted)].map((name) => ({ name, at: columns.indexOf(name) }));
+  const found = [...new Set(selected)].map((name) => ({ name, at: columns.indexOf(name) }));
   const unknown = found.filter(({ at }) => at < 0).map(({ name }) => `'${name}'`);
   if (unknown.length > 0)
     throw new MigrationError("N2I-E100", `there is no column ${unknown.join(", ")}`, {
@@ -229,16 +229,16 @@ async function* pick(chosen: readonly number[], rows: Rows): AsyncIterable<reado
 
 /** Loads every row, so its memory grows with their number. */
 async function* sortedBy(keys: readonly number[], rows: Rows): AsyncIterable<readonly Json[]> {
-  const held: (readonly Json[])[] = [];
-  for await (const row of rows) held.push(row);
-  held.sort((left, right) => {
+  const buffered: (readonly Json[])[] = [];
+  for await (const row of rows) buffered.push(row);
+  buffered.sort((left, right) => {
     for (const key of keys) {
       const order = compare(left[key] ?? null, right[key] ?? null);
       if (order !== 0) return order;
     }
     return 0;
   });
-  yield* held;
+  yield* buffered;
 }
 
 /** Order as in cliff: numbers by value, then text by code unit, then null. */

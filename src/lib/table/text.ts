@@ -60,8 +60,8 @@ function takeLine(pieces: string[], width: number): string[] {
 }
 
 /** Splits a word longer than a line after its last hyphen that fits, or at the end of the line. */
-function partOf(word: string, space: number): string {
-  const part = takeWidth(word, space);
+function partOf(token: string, space: number): string {
+  const part = takeWidth(token, space);
   const hyphen = part.lastIndexOf("-");
   return /[^-]/.test(part.slice(0, Math.max(hyphen, 0))) ? part.slice(0, hyphen + 1) : part;
 }

@@ -10,9 +10,9 @@ export interface PortFacts {
   /** Neutron's ports by id; null: the location of Neutron is unknown. */
   readonly ports: NetworkPorts | null;
   /** Neutron ports attached to more than one NIC of any node. */
-  readonly twice: ReadonlySet<string>;
+  readonly duplicates: ReadonlySet<string>;
   /** Neutron ports in the request; absent: all VIFs of the node. */
-  readonly named?: ReadonlySet<string>;
+  readonly selected?: ReadonlySet<string>;
 }
 
 /** Mark in the node's `extra` while its record is created: the uuid of the record. */
@@ -22,7 +22,7 @@ export const MARK = "nova2ironic_manage";
 export type Hindrance = "state" | "taken" | "gone" | "denied";
 
 export interface Objection {
-  readonly why: string;
+  readonly reason: string;
   readonly is: Hindrance;
 }
 
@@ -48,60 +48,63 @@ function maintained({ maintenance, maintenance_reason }: ComparedNode): string |
 
 function marked(
   { extra: { [MARK]: mark } }: ComparedNode,
-  own: string | null,
+  runMark: string | null,
 ): readonly Objection[] {
-  if (typeof mark !== "string" || mark === own) return [];
-  return [{ why: `it is being managed: extra.${MARK} is ${mark}`, is: "taken" }];
+  if (typeof mark !== "string" || mark === runMark) return [];
+  return [{ reason: `it is being managed: extra.${MARK} is ${mark}`, is: "taken" }];
 }
 
 /** Every failed criterion; empty if the node can be managed. */
-export function whyNot(
+export function rejectionReasons(
   node: RunningNode,
   portFacts: PortFacts,
-  own: string | null = null,
+  runMark: string | null = null,
 ): readonly string[] {
-  return objections(node, portFacts, own).map(({ why }) => why);
+  return faultsIn(node, portFacts, runMark).map(({ reason }) => reason);
 }
 
 /**
  * The same with the kind of each reason.
  *
- * @param own uuid of a record started for the node, whose own changes are accepted
+ * @param mark uuid of a record started for the node, whose own changes are accepted
  */
-export function objections(
+export function faultsIn(
   node: RunningNode,
   portFacts: PortFacts,
-  own: string | null = null,
+  mark: string | null = null,
 ): readonly Objection[] {
   const whys = CRITERIA.flatMap((fails) => fails(node) ?? []);
   const found = [
-    ...whys.map((why) => ({ why, is: "state" as const })),
-    ...marked(node, own),
-    ...node.nics.flatMap(({ vif }) => (vif === null ? [] : vifFaults(node, vif, portFacts, own))),
+    ...whys.map((reason) => ({ reason, is: "state" as const })),
+    ...marked(node, mark),
+    ...node.nics.flatMap(({ vif }) => (vif === null ? [] : vifFaults(node, vif, portFacts, mark))),
   ];
-  return [...new Map(found.map((one) => [one.why, one])).values()];
+  return [...new Map(found.map((one) => [one.reason, one])).values()];
 }
 
 /** Maintenance or a mark that others set on a node without our mark. */
-export function claimsOn(node: ComparedNode, own: string): readonly Objection[] {
-  const held = maintained(node);
-  return [...(held === null ? [] : [{ why: held, is: "state" as const }]), ...marked(node, own)];
+export function claimsOn(node: ComparedNode, runMark: string): readonly Objection[] {
+  const maintenance = maintained(node);
+  return [
+    ...(maintenance === null ? [] : [{ reason: maintenance, is: "state" as const }]),
+    ...marked(node, runMark),
+  ];
 }
 
 /** Changes of fields that the record depends on. Conductors change others at any time. */
 export function changedSince(before: ComparedNode, now: ComparedNode): readonly Objection[] {
   const judged = ({ instance_uuid, resource_class, instance_info, extra }: ComparedNode) => {
-    const { [MARK]: _mark, ...others } = extra;
+    const { [MARK]: _mark, ...otherExtra } = extra;
     // Traits are saved when the node is marked, and restored from there.
-    const { traits: _traits, ...told } = instance_info;
-    return { instance_uuid, resource_class, instance_info: told, extra: others };
+    const { traits: _traits, ...rest } = instance_info;
+    return { instance_uuid, resource_class, instance_info: rest, extra: otherExtra };
   };
   const then = new Map(Object.entries(judged(before)));
   const changed = Object.entries(judged(now)).flatMap(([field, value]) =>
     sorted(then.get(field) ?? null) === sorted(value) ? [] : [field],
   );
   if (changed.length === 0) return [];
-  return [{ why: `${changed.join(", ")} changed since it was read`, is: "taken" }];
+  return [{ reason: `${changed.join(", ")} changed since it was read`, is: "taken" }];
 }
 
 function sorted(value: Json): string {
@@ -113,32 +116,32 @@ function sorted(value: Json): string {
 function vifFaults(
   node: RunningNode,
   vif: string,
-  { ports, twice, named }: PortFacts,
-  own: string | null,
+  { ports, duplicates, selected }: PortFacts,
+  runMark: string | null,
 ): readonly Objection[] {
-  const says = (is: Hindrance, why: string): Objection => ({ why: `VIF ${vif} ${why}`, is });
+  const says = (is: Hindrance, fault: string): Objection => ({ reason: `VIF ${vif} ${fault}`, is });
   const faults: Objection[] = [];
-  if (named?.has(vif) === false)
+  if (selected?.has(vif) === false)
     faults.push(says("state", "is attached to it, but not in the request"));
-  if (twice.has(vif)) faults.push(says("taken", "is attached to more than one port"));
+  if (duplicates.has(vif)) faults.push(says("taken", "is attached to more than one port"));
   const port = ports?.get(vif);
   if (ports === null) faults.push(says("state", "cannot be read: no endpoint of Neutron is known"));
   else if (port === undefined) faults.push(says("gone", "is not in Neutron"));
-  else for (const why of portFaults(node, port, own)) faults.push(says("taken", why));
+  else for (const reason of portFaults(node, port, runMark)) faults.push(says("taken", reason));
   return faults;
 }
 
 function portFaults(
   { uuid, nics }: RunningNode,
   { mac_address, device_id, device_owner }: NetworkPort,
-  own: string | null,
+  runMark: string | null,
 ): readonly string[] {
   const addresses = nics.flatMap(({ address }) => address ?? []);
   return [
     ...(addresses.includes(mac_address)
       ? []
       : [`has MAC ${mac_address}, but the node has ${addresses.join(", ") || "none"}`]),
-    ...(["", uuid, own].includes(device_id)
+    ...(["", uuid, runMark].includes(device_id)
       ? []
       : [`belongs to ${device_owner || "device"} ${device_id}`]),
   ];

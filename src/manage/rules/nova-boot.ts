@@ -20,17 +20,17 @@ export function capabilityNow(
   }: JsonObject,
   name: (typeof ACTED_ON)[number],
 ): string {
-  const [asked, could] = [info, properties].map((of) => capabilityIn(objectOf(of), name));
-  const { deploy_boot_mode: own } = objectOf(internal);
+  const [requested, could] = [info, properties].map((of) => capabilityIn(objectOf(of), name));
+  const { deploy_boot_mode: deployed } = objectOf(internal);
   switch (name) {
     case "boot_mode":
-      return String(asked ?? could ?? mode ?? own ?? "").toLowerCase();
+      return String(requested ?? could ?? mode ?? deployed ?? "").toLowerCase();
     case "boot_option":
-      return asked ?? could ?? "local";
+      return requested ?? could ?? "local";
     case "secure_boot":
-      return String(asked ?? secure ?? false).toLowerCase();
+      return String(requested ?? secure ?? false).toLowerCase();
     case "trusted_boot":
-      return asked ?? "false";
+      return requested ?? "false";
   }
 }
 
@@ -38,22 +38,22 @@ export function capabilityNow(
 export function bootsFromNet({
   instance_info: info,
   properties,
-  driver_internal_info: own,
+  driver_internal_info: internal,
   deploy_interface: deploy,
 }: JsonObject): boolean {
-  const [asked, could] = [info, properties].map((of) => capabilityIn(objectOf(of), "boot_option"));
-  const option = asked ?? could ?? null;
+  const [chosen, could] = [info, properties].map((of) => capabilityIn(objectOf(of), "boot_option"));
+  const option = chosen ?? could ?? null;
   if (option !== null && option !== "local") return true;
   if (deploy === "ramdisk" || deploy === "anaconda") return true;
-  const partitions = isObject(own) && own.is_whole_disk_image === false;
-  return partitions && "root_uuid_or_disk_id" in own && option !== "local";
+  const partitions = isObject(internal) && internal.is_whole_disk_image === false;
+  return partitions && "root_uuid_or_disk_id" in internal && option !== "local";
 }
 
 /** A capability in lower case, or null. `instance_info` has an object or its JSON text. */
-function capabilityIn({ capabilities: told = null }: JsonObject, name: string): string | null {
-  const known = typeof told === "string" ? parsedJson(told) : told;
+function capabilityIn({ capabilities: value = null }: JsonObject, name: string): string | null {
+  const parsed = typeof value === "string" ? parsedJson(value) : value;
   return (
-    capabilitiesOf(isObject(known) ? known : told)
+    capabilitiesOf(isObject(parsed) ? parsed : value)
       .get(name)
       ?.toLowerCase() ?? null
   );

@@ -9,14 +9,14 @@ import { ACTED_ON, bootsFromNet, capabilityNow } from "./nova-boot.ts";
 
 interface NovaNode {
   readonly node: JsonObject;
-  readonly asked: ServerWishes;
+  readonly request: ServerWishes;
   readonly hasVolumes: boolean;
   /** Interfaces that only a newer microversion shows. */
   readonly unseen: readonly string[];
   readonly children: readonly string[];
   /** Placement's inventory by resource class; null: no nova-compute reports the node. */
   readonly offered: ReadonlyMap<string, number> | null;
-  readonly needs: FlavorResources | null;
+  readonly required: FlavorResources | null;
   /** The image in Glance; null: unknown. */
   readonly image: ServerImage | "none" | null;
   readonly conductors: readonly Conductor[];
@@ -49,8 +49,8 @@ const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[]
   ({ node }) =>
     typeof node.fault === "string" && node.fault !== "" ? `it has a fault: ${node.fault}` : null,
   ({ node: { parent_node: parent = null, driver_info: info } }) => {
-    const own = isObject(info) ? info.has_dedicated_power_supply : null;
-    return parent === null || OWN_POWER.test(String(own))
+    const dedicated = isObject(info) ? info.has_dedicated_power_supply : null;
+    return parent === null || OWN_POWER.test(String(dedicated))
       ? null
       : `its parent is node ${String(parent)}, which Ironic powers on first, also with fake hardware`;
   },
@@ -63,16 +63,14 @@ const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[]
       ? "it is off, and disable_power_off prevents Nova from stopping its server"
       : null,
   ({ node, conductors }) => {
-    const own = conductorsOf(node, conductors);
-    return own.length > 0 && own.every(({ drivers }) => drivers.includes(FAKE))
+    const serving = conductorsOf(node, conductors);
+    return serving.length > 0 && serving.every(({ drivers }) => drivers.includes(FAKE))
       ? null
       : `hardware type ${FAKE} is not enabled on the conductors of its group`;
   },
   ({ node, conductors, interfaces }) => {
     const enabled = enabledBy(interfaces, conductorsOf(node, conductors), FAKE);
-    const lacking = ["network", "storage"].filter(
-      (type) => enabled.get(type)?.has("noop") === false,
-    );
+    const lacking = ["network", "storage"].filter((one) => enabled.get(one)?.has("noop") === false);
     return lacking.length === 0
       ? null
       : `the conductors of its group have no ${lacking.join(" and no ")} interface noop for ${FAKE}`;
@@ -80,45 +78,45 @@ const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[]
   ({ hasVolumes }) => (hasVolumes ? "it has volumes, which Nova would remove" : null),
   ({ node }) =>
     bootsFromNet(node) ? "it boots from the network, and its boot files would be deleted" : null,
-  ({ node, asked }) =>
-    node.network_interface === "neutron" && !asked.cut
+  ({ node, request }) =>
+    node.network_interface === "neutron" && !request.cut
       ? "its network_interface is neutron, and Nova unbinds its ports for some time: pass --accept-network-cut"
       : null,
   ({ node }) => hasSecrets(node),
-  ({ node, needs, asked }) => {
-    if (needs === null) return `Nova has no flavor ${asked.flavor}`;
-    const wanted = customClass(String(node.resource_class));
-    return needs.resources.get(wanted) === 1
+  ({ node, required, request }) => {
+    if (required === null) return `Nova has no flavor ${request.flavor}`;
+    const resourceClass = customClass(String(node.resource_class));
+    return required.resources.get(resourceClass) === 1
       ? null
-      : `flavor ${asked.flavor} does not request resources:${wanted}=1`;
+      : `flavor ${request.flavor} does not request resources:${resourceClass}=1`;
   },
   ({ offered }) =>
     offered === null ? "no nova-compute reports it: Placement has no inventory of it" : null,
-  ({ node, needs, offered, asked }) => {
-    const own = customClass(String(node.resource_class));
-    const more = [...(needs?.resources ?? [])].filter(
-      ([name, amount]) => name !== own && offered !== null && (offered.get(name) ?? 0) < amount,
+  ({ node, required, offered, request }) => {
+    const custom = customClass(String(node.resource_class));
+    const more = [...(required?.resources ?? [])].filter(
+      ([name, amount]) => name !== custom && offered !== null && (offered.get(name) ?? 0) < amount,
     );
     if (more.length === 0) return null;
     const [all, none] = [1, 0].map((times) =>
       more.map(([name, amount]) => `resources:${name}=${amount * times}`).join(", "),
     ) as [string, string];
-    return `flavor ${asked.flavor} also requests ${all}, which this node does not have in Placement: set ${none} on the flavor`;
+    return `flavor ${request.flavor} also requests ${all}, which this node does not have in Placement: set ${none} on the flavor`;
   },
-  ({ node, needs, asked }) => {
+  ({ node, required, request }) => {
     const traits = Array.isArray(node.traits) ? node.traits : null;
     // Other traits are Nova's or the operator's, and unknown to Ironic.
-    const wrong = [...(needs?.traits ?? [])].filter(
+    const wrong = [...(required?.traits ?? [])].filter(
       ([name, how]) =>
         /^CUSTOM_/.test(name) && traits !== null && traits.includes(name) !== (how === "required"),
     );
     return wrong.length === 0
       ? null
-      : `flavor ${asked.flavor} has ${wrong.map(([name, how]) => `trait:${name}=${how}`).join(", ")}, but the node's traits are ${traits?.join(", ") || "none"}`;
+      : `flavor ${request.flavor} has ${wrong.map(([name, how]) => `trait:${name}=${how}`).join(", ")}, but the node's traits are ${traits?.join(", ") || "none"}`;
   },
-  ({ node, needs, asked }) => {
+  ({ node, required, request }) => {
     const other = ACTED_ON.flatMap((name) => {
-      const [says, has] = [needs?.capabilities.get(name), capabilityNow(node, name)];
+      const [says, has] = [required?.capabilities.get(name), capabilityNow(node, name)];
       return says === undefined || says.toLowerCase() === has ? [] : [{ name, says, has }];
     });
     if (other.length === 0) return null;
@@ -130,7 +128,7 @@ const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[]
     const hint = isUnsaid
       ? ": if the flavor is right, set the value in the node's properties.capabilities"
       : "";
-    return `flavor ${asked.flavor} has ${says}, which Ironic would set on the machine, but the node has ${has}${hint}`;
+    return `flavor ${request.flavor} has ${says}, which Ironic would set on the machine, but the node has ${has}${hint}`;
   },
   (of) => imageFaults(of, imageFor(of)),
   (of) => [...of.ports].flatMap(([id, port]) => portFaults(of, id, port)),
@@ -144,7 +142,7 @@ const GIB = 2 ** 30;
  * @source nova 26: compute/api.py, _validate_flavor_image
  */
 function imageFaults(
-  { image, needs, asked: { flavor } }: NovaNode,
+  { image, required: limits, request: { flavor } }: NovaNode,
   id: string | null,
 ): readonly string[] {
   if (id === null) return ["instance_info.image_source is not an image id: pass --image"];
@@ -152,15 +150,15 @@ function imageFaults(
   if (image === "none") return [`Glance has no image ${id}: pass --image`];
   const { status, size, min_ram: ram, min_disk: disk } = image;
   if (status !== "active") return [`image ${id} is ${status} in Glance: pass --image`];
-  if (needs === null) return [];
+  if (limits === null) return [];
   const has = `flavor ${flavor} has`;
   const faults: string[] = [];
-  if (ram > needs.ram) faults.push(`image ${id} needs min_ram ${ram}, ${has} ${needs.ram}`);
+  if (ram > limits.ram) faults.push(`image ${id} needs min_ram ${ram}, ${has} ${limits.ram}`);
   // Nova reads a root disk of 0 as no limit.
-  if (needs.root === 0) return faults;
-  if (disk > needs.root) faults.push(`image ${id} needs min_disk ${disk}, ${has} ${needs.root}`);
-  if (size !== null && size > needs.root * GIB)
-    faults.push(`image ${id} has ${size} bytes, ${has} a root disk of ${needs.root} GiB`);
+  if (limits.root === 0) return faults;
+  if (disk > limits.root) faults.push(`image ${id} needs min_disk ${disk}, ${has} ${limits.root}`);
+  if (size !== null && size > limits.root * GIB)
+    faults.push(`image ${id} has ${size} bytes, ${has} a root disk of ${limits.root} GiB`);
   return faults;
 }
 
@@ -193,10 +191,10 @@ function portFaults(
 const OWN_POWER = /^(true|yes|on|1)$/i;
 
 function conductorsOf(
-  { conductor_group: own }: JsonObject,
+  { conductor_group: nodeGroup }: JsonObject,
   conductors: readonly Conductor[],
 ): readonly Conductor[] {
-  const group = String(own ?? "").toLowerCase();
+  const group = String(nodeGroup ?? "").toLowerCase();
   return conductors.filter((one) => one.alive && (one.group ?? "") === group);
 }
 
@@ -216,10 +214,10 @@ export function novaRejections(of: NovaNode): readonly string[] {
 export function zoneFault(zone: string | null, node: string): string | null {
   if (zone?.includes(":") !== true) return null;
   const parts = zone.split(":");
-  const [, host = "", named = ""] = parts;
+  const [, host = "", zoneNode = ""] = parts;
   if (parts.length !== 3 || host === "")
     return `availability_zone ${zone} is neither ZONE nor ZONE:HOST:NODE`;
-  return named.toLowerCase() === node
+  return zoneNode.toLowerCase() === node
     ? null
     : `availability_zone ${zone} has a node other than ${node}`;
 }
@@ -246,8 +244,8 @@ export function noZone(zone: string, zones: ReadonlyMap<string, boolean>): strin
 }
 
 /** The image id of the server, from `ID` or `glance://ID`; null if unknown. */
-export function imageFor({ node, asked }: Pick<NovaNode, "node" | "asked">): string | null {
-  if (asked.image !== null) return asked.image;
+export function imageFor({ node, request }: Pick<NovaNode, "node" | "request">): string | null {
+  if (request.image !== null) return request.image;
   const { instance_info: info } = node;
   const source = isObject(info) ? info.image_source : null;
   const id = typeof source === "string" ? source.replace(/^glance:\/\//, "") : "";

@@ -17,10 +17,10 @@ const BEYOND = /[\u{10000}-\u{10FFFF}]/u;
 
 /** @param recordService the service for the record: Nova accepts names that Ironic refuses */
 export function requestFaults(
-  asked: ManageRequest,
+  request: ManageRequest,
   recordService: "allocation" | "nova" = "allocation",
 ): readonly string[] {
-  const { node, name, description, availability_zone, metadata } = asked;
+  const { node, name, description, availability_zone, metadata } = request;
   return [
     ...(node === "" || node.length > MOST ? [`node: 1 to ${MOST} characters`] : []),
     ...nameFaults(name, recordService),
@@ -28,7 +28,7 @@ export function requestFaults(
     ...(recordService === "nova" && CONTROL.test(description ?? "")
       ? ["description: Nova does not accept control characters"]
       : []),
-    ...(recordService === "nova" ? beyondFaults(asked) : []),
+    ...(recordService === "nova" ? beyondFaults(request) : []),
     ...((availability_zone ?? "").length > MOST
       ? [`availability_zone: at most ${MOST} characters`]
       : []),
@@ -67,9 +67,9 @@ function nameFaults(name: string, recordService: "allocation" | "nova"): readonl
 
 export function repeatedFaults(all: readonly ManageRequest[]): readonly string[] {
   const repeated = (field: string, values: readonly string[]): readonly string[] => {
-    const seen = new Set<string>();
-    const twice = new Set(values.filter((value) => seen.size === seen.add(value).size));
-    return [...twice].map((value) => `${field} ${JSON.stringify(value)} is listed more than once`);
+    const unique = new Set<string>();
+    const copies = new Set(values.filter((value) => unique.size === unique.add(value).size));
+    return [...copies].map((value) => `${field} ${JSON.stringify(value)} is listed more than once`);
   };
   return [
     ...repeated(

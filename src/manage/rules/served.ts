@@ -16,8 +16,8 @@ type ManageableAction =
 export const MANAGEABLE = /^\/v1\/(adoptable_nodes|servers\/[^/]+)\/?$/;
 
 export function requestedActionOf(method: string, path: string): ManageableAction {
-  const [, place = ""] = MANAGEABLE.exec(path) ?? [];
-  const line = `${method === "HEAD" ? "GET" : method} ${place}`;
+  const [, location = ""] = MANAGEABLE.exec(path) ?? [];
+  const line = `${method === "HEAD" ? "GET" : method} ${location}`;
   if (line === "GET adoptable_nodes") return { do: "list" };
   if (line === "POST servers/manage") return { do: "manage" };
   const server = line.replace(/^GET servers\//, "");
@@ -26,18 +26,18 @@ export function requestedActionOf(method: string, path: string): ManageableActio
 
 /** Policy rules. Like the list, a server is for administrators. @source facts/systems.md C1 */
 export const MANAGEABLE_RULES = {
-  list: asked("mogan:manageable_servers:get_all"),
-  manage: asked("mogan:manageable_servers:create"),
-  show: asked("mogan:server:get"),
+  list: requestedRule("mogan:manageable_servers:get_all"),
+  manage: requestedRule("mogan:manageable_servers:create"),
+  show: requestedRule("mogan:server:get"),
 } as const;
 
-function asked(name: string): RequestedRule {
+function requestedRule(name: string): RequestedRule {
   return { names: [name], inCode: { [name]: "rule:admin_api" } };
 }
 
 /** Text of the API. @source facts/systems.md C1 */
-export function deniedText(wanted: keyof typeof MANAGEABLE_RULES): string {
-  const [name] = MANAGEABLE_RULES[wanted].names;
+export function deniedText(action: keyof typeof MANAGEABLE_RULES): string {
+  const [name] = MANAGEABLE_RULES[action].names;
   return `Access was denied to the following resource: ${name}`;
 }
 
@@ -71,10 +71,10 @@ const BODY = {
 
 const STATUSES = { state: 403, gone: 404, taken: 409, denied: 503 } as const;
 
-/** @param hindrances a missing permission of the service's own login takes precedence */
-export function statusOf(hindrances: readonly Hindrance[]): number {
-  if (hindrances.includes("denied")) return STATUSES.denied;
-  return Math.min(...hindrances.map((is) => STATUSES[is]), STATUSES.taken);
+/** @param rejectionKinds a missing permission of the service's own login takes precedence */
+export function statusOf(rejectionKinds: readonly Hindrance[]): number {
+  if (rejectionKinds.includes("denied")) return STATUSES.denied;
+  return Math.min(...rejectionKinds.map((is) => STATUSES[is]), STATUSES.taken);
 }
 
 /**
@@ -99,7 +99,7 @@ export function adoptableNode(node: RunningNode, ironic: string): JsonObject {
 
 interface MadeServer {
   readonly uuid: string;
-  readonly asked: Omit<ManageRequest, "node">;
+  readonly request: Omit<ManageRequest, "node">;
   readonly image: string | null;
   readonly ports: NetworkPorts;
   /** ISO 8601, UTC. */
@@ -110,18 +110,18 @@ interface MadeServer {
 /** @source facts/systems.md C1: the body of 201 */
 export function serverBody(
   node: RunningNode,
-  { uuid, asked, image, ports, created_at, updated_at }: MadeServer,
+  { uuid, request: spec, image, ports, created_at, updated_at }: MadeServer,
 ): JsonObject {
-  const { owner } = asked;
+  const { owner } = spec;
   const addresses = node.nics.flatMap(({ vif }) => {
     const port = ports.get(vif ?? "");
     return port === undefined ? [] : [{ port_id: port.id, mac_address: port.mac_address }];
   });
   return {
-    ...{ uuid, name: asked.name, description: asked.description },
-    ...{ flavor_uuid: null, image_uuid: image, availability_zone: asked.availability_zone },
+    ...{ uuid, name: spec.name, description: spec.description },
+    ...{ flavor_uuid: null, image_uuid: image, availability_zone: spec.availability_zone },
     status: node.power_state === "power off" ? "stopped" : "active",
-    ...{ power_state: node.power_state, node_uuid: node.uuid, metadata: asked.metadata, addresses },
+    ...{ power_state: node.power_state, node_uuid: node.uuid, metadata: spec.metadata, addresses },
     ...{ project_id: owner?.project_id ?? null, user_id: owner?.user_id ?? null, key_name: null },
     ...{ created_at, launched_at: created_at, updated_at, affinity_zone: null, partitions: null },
     // Relative, so that the Host header of a caller sets no address.
@@ -133,18 +133,18 @@ export function serverBody(
 }
 
 /** The request of our own record, from its allocation's `extra`; null for others. */
-export function savedRequest(name: string | null, extra: JsonObject): MadeServer["asked"] | null {
-  const kept = objectOf(extra.nova2ironic);
-  if (kept.managed !== true) return null;
-  const word = (key: string): string | null => textOrNull(kept[key]);
-  const metadata = Object.entries(objectOf(kept.metadata)).map(
+export function savedRequest(name: string | null, extra: JsonObject): MadeServer["request"] | null {
+  const saved = objectOf(extra.nova2ironic);
+  if (saved.managed !== true) return null;
+  const textOf = (key: string): string | null => textOrNull(saved[key]);
+  const metadata = Object.entries(objectOf(saved.metadata)).map(
     ([key, value]) => [key, String(value)] as const,
   );
-  const user_id = word("user_id");
+  const user_id = textOf("user_id");
   return {
-    ...{ name: name ?? "", description: word("description") },
-    ...{ availability_zone: word("availability_zone"), metadata: Object.fromEntries(metadata) },
-    ...(user_id !== null && { owner: { user_id, project_id: word("project_id") } }),
+    ...{ name: name ?? "", description: textOf("description") },
+    ...{ availability_zone: textOf("availability_zone"), metadata: Object.fromEntries(metadata) },
+    ...(user_id !== null && { owner: { user_id, project_id: textOf("project_id") } }),
   };
 }
 
@@ -154,15 +154,15 @@ export const VALIDATES = createAjv().compile(BODY);
 export function manageRequestOf(
   body: ReturnType<typeof objectOf>,
 ): Required<Omit<ManageRequest, "owner">> {
-  const word = (key: string): string | null => {
+  const textOf = (key: string): string | null => {
     const value = body[key];
     return typeof value === "string" && value !== "" ? value : null;
   };
   const { networks } = body;
   const ports = Array.isArray(networks) ? networks : [];
   return {
-    ...{ node: (word("node_uuid") ?? "").toLowerCase(), name: word("name") ?? "" },
-    ...{ description: word("description"), availability_zone: word("availability_zone") },
+    ...{ node: (textOf("node_uuid") ?? "").toLowerCase(), name: textOf("name") ?? "" },
+    ...{ description: textOf("description"), availability_zone: textOf("availability_zone") },
     ports: ports.map((one) => String(objectOf(one).port_id).toLowerCase()),
     metadata: {},
   };

@@ -15,7 +15,7 @@ export interface ManageChange {
   /** Uuid of the record, chosen before the first write. */
   readonly server: string;
   /** The request; null for a rollback. */
-  readonly asked: ManageRequest | null;
+  readonly request: ManageRequest | null;
   readonly acts: readonly Act[];
   /** Its end, or the end of its rollback, is not in the journal. */
   readonly open?: boolean;
@@ -86,28 +86,28 @@ export function actsOf(
   id: string,
   { observed }: StartedChange,
 ): { readonly server: string; readonly name: string; readonly acts: readonly Act[] } {
-  const place = `journal, ${MANAGE} of ${id}`;
+  const location = `journal, ${MANAGE} of ${id}`;
   const acts = observed.map((one): Act => {
-    const { step } = formed(one, { step: "text" }, place);
+    const { step } = formed(one, { step: "text" }, location);
     const form = FORMS.get(step);
     if (form === undefined)
-      throw new MigrationError("N2I-E112", `${place}: unknown step ${JSON.stringify(step)}`);
+      throw new MigrationError("N2I-E112", `${location}: unknown step ${JSON.stringify(step)}`);
     // Its fields were checked by the form of its step.
-    return { step, ...formed(one, form, place) } as object as Act;
+    return { step, ...formed(one, form, location) } as object as Act;
   });
-  const held = acts.findLast((act) => act.step === "hold");
-  if (held === undefined) return { server: "", name: "", acts: [] };
-  const { server, name } = held;
+  const reservation = acts.findLast((act) => act.step === "hold");
+  if (reservation === undefined) return { server: "", name: "", acts: [] };
+  const { server, name } = reservation;
   const since = acts.findIndex((act) => act.step === "hold" && act.server === server);
   return { server, name, acts: acts.slice(since) };
 }
 
 /** The acts of a change in progress, with those that `begin` adds to the journal. */
 export function recording(
-  known: readonly Act[],
+  earlier: readonly Act[],
   journal: (observed: JsonObject) => Promise<void>,
 ): { readonly acts: readonly Act[]; readonly begin: (act: Act) => Promise<void> } {
-  const acts = [...known];
+  const acts = [...earlier];
   const begin = async (act: Act): Promise<void> => {
     acts.push(act);
     await journal({ ...act });
@@ -126,12 +126,12 @@ export function isMade(change: Pick<ManageChange, "server" | "acts">): boolean {
 
 /** The values to restore on each port: the first saved ones, or those changed since. */
 export function bindsOf({ acts }: Pick<ManageChange, "acts">): readonly Bind[] {
-  const wanted = new Map<string, Bind>();
+  const binds = new Map<string, Bind>();
   for (const act of acts)
-    if (act.step === "unbound") wanted.delete(act.port);
-    else if (act.step === "changed" || (act.step === "bind" && !wanted.has(act.port)))
-      wanted.set(act.port, act);
-  return [...wanted.values()];
+    if (act.step === "unbound") binds.delete(act.port);
+    else if (act.step === "changed" || (act.step === "bind" && !binds.has(act.port)))
+      binds.set(act.port, act);
+  return [...binds.values()];
 }
 
 export type Bind = Extract<Act, { readonly step: "bind" | "changed" }>;

@@ -42,52 +42,52 @@ import {
   withheld,
 } from "./manage-nova-servers.ts";
 import { fakeAgain, nobodys, novaWould } from "./manage-nova-steps.ts";
-import { type ManagePosition, NONE, stays } from "./manage-positions.ts";
+import { blocked, type ManagePosition, NONE } from "./manage-positions.ts";
 
 /** @param unasked true without a rollback command: servers that may be in use are kept */
-export function novaBackPart(hands: NovaClients, most: number, unasked = false): ManagePart {
+export function novaBackPart(clients: NovaClients, most: number, unasked = false): ManagePart {
   return {
     ...{ name: MANAGE, size: SIZE, keepsBack: true },
-    inspect: (changes) => inFlight(changes, most, (change) => backOf(hands, change, unasked)),
+    inspect: (changes) => inFlight(changes, most, (change) => backOf(clients, change, unasked)),
     async perform(change, position, begin) {
       // The position may be minutes old.
-      const { seen } = position;
-      if (unasked && seen.record !== null)
-        if (isServing(change, seen, await hands.hardware.read(change.id)))
-          return { ...stays(seen, IN_USE), inService: true };
+      const { view } = position;
+      if (unasked && view.record !== null)
+        if (isServing(change, view, await clients.hardware.read(change.id)))
+          return { ...blocked(view, IN_USE), inService: true };
       await begin();
       const making = recording(change.acts, begin);
-      const why = await back(hands, { ...change, ...making }, seen);
-      if (why === null) return { ...position, is: "after", ...NONE };
-      const left = stays(await lastState(hands, change, seen), why);
-      return why === MEANWHILE ? { ...left, inService: true } : left;
+      const reason = await back(clients, { ...change, ...making }, view);
+      if (reason === null) return { ...position, is: "after", ...NONE };
+      const result = blocked(await lastState(clients, change, view), reason);
+      return reason === MEANWHILE ? { ...result, inService: true } : result;
     },
   };
 }
 
 async function backOf(
-  hands: NovaClients,
+  clients: NovaClients,
   change: ManageChange,
   unasked: boolean,
 ): Promise<ManagePosition> {
   const { id, server } = change;
-  const seen = await hands.look(change);
-  const { node, record } = seen;
-  if (node === null) return stays(seen, unseenNode(id), "gone");
+  const view = await clients.look(change);
+  const { node, record } = view;
+  if (node === null) return blocked(view, unseenNode(id), "gone");
   const isOwned =
     record !== null ||
     // The server was deleted, or the login does not see it.
     node.instance_uuid === recordOf(change) ||
-    marked(change, seen) ||
+    marked(change, view) ||
     node.maintenance_reason === maintenanceFor(server) ||
-    bindsOf(change).some(({ port }) => seen.ports?.get(port)?.device_id === recordOf(change));
-  if (isOwned && !unasked) return { is: "before", seen, ...NONE };
-  const now = await hands.hardware.read(id);
-  if (unasked && isServing(change, seen, now)) return { ...stays(seen, IN_USE), inService: true };
+    bindsOf(change).some(({ port }) => view.ports?.get(port)?.device_id === recordOf(change));
+  if (isOwned && !unasked) return { is: "before", view, ...NONE };
+  const now = await clients.hardware.read(id);
+  if (unasked && isServing(change, view, now)) return { ...blocked(view, IN_USE), inService: true };
   // It may still have the driver of this run without the mark.
   const isFake = now.driver === FAKE && change.acts.some(({ step }) => step === "fake");
-  const open = isOwned || isFake || (await requiredPorts(hands, change, now));
-  return { is: open ? "before" : "after", seen, ...NONE };
+  const open = isOwned || isFake || (await requiredPorts(clients, change, now));
+  return { is: open ? "before" : "after", view, ...NONE };
 }
 
 const IN_USE =
@@ -96,10 +96,10 @@ const IN_USE =
 const MEANWHILE = `its maintenance was ended during the rollback, and ${IN_USE}`;
 
 /** Whether nothing of the node belongs to this run except a mark. */
-function isPortsAlone(change: ManageChange, seen: ServerView, now: JsonObject): boolean {
-  if (seen.record !== null) return false;
+function isPortsAlone(change: ManageChange, view: ServerView, now: JsonObject): boolean {
+  if (view.record !== null) return false;
   // The node may have the server of unknown uuid.
-  if (marked(change, seen) && !isMade(change)) return false;
+  if (marked(change, view) && !isMade(change)) return false;
   return isForeign(change, now);
 }
 
@@ -115,48 +115,48 @@ function requiresPorts(change: ManageChange, now: JsonObject): boolean {
 
 /** After completion, an unbound port is the user's choice. */
 async function requiredPorts(
-  hands: NovaClients,
+  clients: NovaClients,
   change: ManageChange,
   now: JsonObject,
 ): Promise<boolean> {
-  return change.open === true && requiresPorts(change, now) && (await portsOpen(hands, change));
+  return change.open === true && requiresPorts(change, now) && (await portsOpen(clients, change));
 }
 
 async function back(
-  hands: NovaClients,
+  clients: NovaClients,
   change: ManageChange & Pick<Back, "begin">,
-  seen: ServerView,
+  view: ServerView,
 ): Promise<string | null> {
   const { id, server } = change;
   const before = reservationOf(change)?.node;
   if (before === undefined) return "the journal does not have its former state";
-  const { hardware } = hands;
+  const { hardware } = clients;
   const reason = maintenanceFor(server);
   const now = await hardware.read(id);
-  if (isPortsAlone(change, seen, now)) {
-    const unrestored = requiresPorts(change, now) ? await portsBack(hands, change) : [];
+  if (isPortsAlone(change, view, now)) {
+    const unrestored = requiresPorts(change, now) ? await portsBack(clients, change) : [];
     const may = (is: JsonObject) => (isForeign(change, is) ? null : "it changed in the meantime");
     const ended = await hardware.release(id, reason, may);
     // Empty traits now belong to the node's new owner.
-    return whysOf(ended ?? (await hands.recordClient.release(id, server, [])), unrestored);
+    return whysOf(ended ?? (await clients.recordClient.release(id, server, [])), unrestored);
   }
-  const at: Back = { ...change, hands, before };
+  const at: Back = { ...change, clients, before };
   const wasFaked = change.acts.some(({ step }) => step === "fake");
   if (wasFaked) {
-    const why = await faked(at, now);
-    if (why !== null) return why;
+    const refusal = await faked(at, now);
+    if (refusal !== null) return refusal;
   }
-  const unrestored = await portsBack(hands, change);
+  const unrestored = await portsBack(clients, change);
   const released = await hardware.release(id, reason, (now) =>
     wasFaked ? notBack(before, now) : null,
   );
   if (released !== null && wasFaked) return keepFake(at, released);
-  const why = released ?? (await hands.recordClient.release(id, server, traitsIn(before)));
-  return whysOf(why, unrestored);
+  const refusal = released ?? (await clients.recordClient.release(id, server, traitsIn(before)));
+  return whysOf(refusal, unrestored);
 }
 
-function whysOf(why: string | null, more: readonly string[]): string | null {
-  const all = [...(why === null ? [] : [why]), ...more];
+function whysOf(reason: string | null, more: readonly string[]): string | null {
+  const all = [...(reason === null ? [] : [reason]), ...more];
   return all.length === 0 ? null : all.join("; ");
 }
 
@@ -170,65 +170,65 @@ function reasonNotFree({ provision_state: state, instance_uuid: instance = null 
   return instance === null ? null : `it has instance ${String(instance)}`;
 }
 
-async function keepFake(at: Back, why: string): Promise<string> {
-  return `${await fakeAgain(at, why)}, in maintenance`;
+async function keepFake(at: Back, reason: string): Promise<string> {
+  return `${await fakeAgain(at, reason)}, in maintenance`;
 }
 
 async function faked(at: Back, found: JsonObject): Promise<string | null> {
-  const { hands, id, server, before, begin } = at;
-  const { hardware } = hands;
+  const { clients, id, server, before, begin } = at;
+  const { hardware } = clients;
   const reason = maintenanceFor(server);
   let now = found;
-  let own = await serverOfRun(hands, at, now);
+  let runServer = await serverOfRun(clients, at, now);
   // nova-compute completes a build even if the server is deleted, so wait for its result.
-  if (own?.status === "BUILD" && now.driver === FAKE) {
-    await hands.servers.still(own.id);
+  if (runServer?.status === "BUILD" && now.driver === FAKE) {
+    await clients.servers.waitUntilIdle(runServer.id);
     now = await hardware.read(id);
-    own = await serverOfRun(hands, at, now);
+    runServer = await serverOfRun(clients, at, now);
   }
   const isFake = now.driver === FAKE;
   const against =
-    (await rejectionsBack(at, now, own)) ??
-    (own === null ? null : await portsAgainst(hands, at, own)) ??
+    (await rejectionsBack(at, now, runServer)) ??
+    (runServer === null ? null : await portsAgainst(clients, at, runServer)) ??
     // The position may be minutes old.
-    (own === null || isFake ? null : detachedPorts(at, await hands.look(at), own));
+    (runServer === null || isFake ? null : detachedPorts(at, await clients.look(at), runServer));
   if (against !== null) {
     if (!isFake) return against;
     // Another run may have it.
-    const mark = await hands.recordClient.hold(id, server);
-    if ("why" in mark) return `${against}; ${mark.why}`;
-    const held = await hardware.hold(id, reason, ({ driver }) =>
+    const mark = await clients.recordClient.reserve(id, server);
+    if ("reason" in mark) return `${against}; ${mark.reason}`;
+    const maintenanceFault = await hardware.maintain(id, reason, ({ driver }) =>
       driver === FAKE ? null : "it now has its own hardware",
     );
-    return `${against}; ${held === null ? "it stays on fake hardware, in maintenance" : `it is not held, ${held}`}`;
+    return `${against}; ${maintenanceFault === null ? "it stays on fake hardware, in maintenance" : `it is not held, ${maintenanceFault}`}`;
   }
   // Saves the port changes of a server that was in service.
-  if (own !== null && !isFake && (isPorted(at) || at.open === false))
-    await portsChanged(hands, at, begin);
-  const mark = await hands.recordClient.hold(id, server);
-  if ("why" in mark) return mark.why;
+  if (runServer !== null && !isFake && (isPorted(at) || at.open === false))
+    await portsChanged(clients, at, begin);
+  const mark = await clients.recordClient.reserve(id, server);
+  if ("reason" in mark) return mark.reason;
   const wasInUse = isInUse(at, now);
-  const held = await hardware.hold(id, reason, async (is) => {
+  const maintenanceFault = await hardware.maintain(id, reason, async (is) => {
     if (await recordInUse(at, is)) return wasInUse ? null : MEANWHILE;
     return wasInUse ? anothers(at, is) : null;
   });
-  if (held !== null) return held;
-  const isTaken = own !== null || now.provision_state !== "active";
+  if (maintenanceFault !== null) return maintenanceFault;
+  const isTaken = runServer !== null || now.provision_state !== "active";
   const exchanged = isTaken ? await hardware.fake(id, reason, before) : null;
   if (isTaken && exchanged === null) await begin({ step: "unhanded" });
-  const why =
+  const refusal =
     exchanged ??
-    (await serversDeleted(hands, at, own)) ??
-    (await withheld(hands, at, now)) ??
+    (await serversDeleted(clients, at, runServer)) ??
+    (await withheld(clients, at, now)) ??
     (isTaken ? await active(hardware, id, before) : null) ??
     (isTaken || isFake ? await powered(hardware, id, before) : null);
-  if (why !== null) {
+  if (refusal !== null) {
     const remainsFake = (await hardware.read(id)).driver === FAKE;
-    const left = remainsFake ? LEAVE : `${retainedWith(own)}${await novaWould(hands, at)}`;
-    return isTaken || isFake ? `${why}; ${left}` : why;
+    const note = remainsFake ? LEAVE : `${retainedWith(runServer)}${await novaWould(clients, at)}`;
+    return isTaken || isFake ? `${refusal}; ${note}` : refusal;
   }
   const may = async (now: JsonObject): Promise<string | null> => {
-    const late = await serverByMark(hands, at);
+    const late = await serverByMark(clients, at);
     return late === null ? reasonNotFree(now) : (unsure(late) ?? `server ${late.id} still exists`);
   };
   const other = await hardware.swap(id, before, { reason, exact: true, may });
@@ -246,22 +246,18 @@ async function powered(
 }
 
 /** Adopts the machine again on fake hardware after its server was deleted. */
-async function active(
-  hardware: FakeHardware,
-  id: string,
-  before: JsonObject,
-): Promise<string | null> {
+async function active(hardware: FakeHardware, id: string, old: JsonObject): Promise<string | null> {
   const { provision_state: state } = await hardware.read(id);
   if (state === "active") return null;
   const freed =
     state === "manageable" || state === "adopt failed" || state === "adopting"
       ? null
-      : await hardware.bring(id, "deleted", nobodys);
+      : await hardware.apply(id, "deleted", nobodys);
   return (
     freed ??
-    (await hardware.inform(id, before)) ??
-    (state === "manageable" || state === "adopting" ? null : await hardware.bring(id, "manage")) ??
-    (await hardware.bring(id, "adopt"))
+    (await hardware.inform(id, old)) ??
+    (state === "manageable" || state === "adopting" ? null : await hardware.apply(id, "manage")) ??
+    (await hardware.apply(id, "adopt"))
   );
 }
 
@@ -275,11 +271,11 @@ function retainedWith(own: NovaServer | null): string {
 
 /** Its server, or a server of a delayed POST with the same mark. */
 async function serverOfRun(
-  hands: NovaClients,
+  clients: NovaClients,
   change: ManageChange,
   { instance_uuid: instance = null }: JsonObject,
 ): Promise<NovaServer | null> {
   const uuid = recordOf(change);
-  const made = uuid === change.server ? null : await hands.servers.read(uuid);
-  return made ?? serverByMark(hands, change, instance === null ? null : String(instance));
+  const made = uuid === change.server ? null : await clients.servers.read(uuid);
+  return made ?? serverByMark(clients, change, instance === null ? null : String(instance));
 }

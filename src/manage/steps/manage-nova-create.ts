@@ -11,13 +11,13 @@ export const MOST_LOOKS = 450;
 
 /** Ends maintenance, and waits until Nova's resource tracker offers the node. */
 export async function offered(at: ServerMaking, isNew: boolean): Promise<string | null> {
-  const { hands, id, seen, server } = at;
-  if (!isNew && (await hands.servers.find(server, id)) !== null) return null;
-  const why = await hands.hardware.release(id, maintenanceFor(server), notFree);
-  if (why !== null) return why;
-  const inventory = customClass(seen.node?.resource_class ?? "");
+  const { clients, id, view, server } = at;
+  if (!isNew && (await clients.servers.find(server, id)) !== null) return null;
+  const reason = await clients.hardware.release(id, maintenanceFor(server), notFree);
+  if (reason !== null) return reason;
+  const inventory = customClass(view.node?.resource_class ?? "");
   for (let tries = 0; tries < MOST_LOOKS; tries += 1) {
-    const offer = await hands.offers.of(id, inventory);
+    const offer = await clients.offers.of(id, inventory);
     if (offer !== null && offer.total > 0 && offer.reserved === 0) return null;
     await pause(tries);
   }
@@ -29,10 +29,10 @@ export async function create(
   isNew: boolean,
   passed: (() => void) | null,
 ): Promise<string | null> {
-  const { hands, id, server, asked } = at;
+  const { clients, id, server, request } = at;
   const ports = portsBound(at);
-  const may = async () => notFree(await hands.hardware.read(id));
-  const made = await hands.servers.create(hands.requestedOf(asked, id, at.before, ports), {
+  const may = async () => notFree(await clients.hardware.read(id));
+  const made = await clients.servers.create(clients.requestedOf(request, id, at.before, ports), {
     mark: server,
     isNew,
     may,
@@ -44,13 +44,13 @@ export async function create(
   }
   at.again = made.again === true;
   await at.begin({ step: "made", uuid: made.id });
-  if (passed !== null && (await taken(hands, id, made.id))) passed();
-  const now = await hands.servers.built(made);
+  if (passed !== null && (await taken(clients, id, made.id))) passed();
+  const now = await clients.servers.built(made);
   if (now === null) return `server ${made.id} was deleted`;
   if (now.status === "ERROR") return `Nova cannot create its server: ${now.fault}`;
   if (!/^(ACTIVE|SHUTOFF)$/.test(now.status)) return `server ${made.id} is ${now.status}`;
-  const node = await hands.hardware.read(id);
-  at.stands = isAsMachine(at.before, node, now.status);
+  const node = await clients.hardware.read(id);
+  at.isPowerSynced = isAsMachine(at.before, node, now.status);
   return node.instance_uuid === made.id
     ? null
     : `server ${made.id} is not on it: instance_uuid is ${String(node.instance_uuid)}`;
@@ -85,7 +85,7 @@ export function statusFor(before: JsonObject): "ACTIVE" | "SHUTOFF" {
 }
 
 /** A server that was started, or is to be. */
-type StartedServer = Omit<ServerMaking, "twice" | "begin">;
+type StartedServer = Omit<ServerMaking, "duplicates" | "begin">;
 
 export function differsFromStart(at: StartedServer): string | null {
   return otherWish(at) ?? otherPorts(at);
@@ -95,26 +95,26 @@ export function differsFromStart(at: StartedServer): string | null {
 export function otherPorts(at: StartedServer): string | null {
   if (isMade(at) || !at.acts.some(({ step }) => step === "fake")) return null;
   const bound = portsBound(at);
-  const missing = at.hands.portsOf(at.seen).filter((port) => !bound.includes(port));
+  const missing = at.clients.portsOf(at.view).filter((port) => !bound.includes(port));
   return missing.length === 0
     ? null
     : `its server would be created without port ${missing.join(", ")}: run rollback, then manage it with ports that exist`;
 }
 
 /** Flavor and image for the journal. The image may be the node's own. */
-export function madeWith({ hands, id, asked, before }: StartedServer) {
-  const { flavor, image } = hands.requestedOf(asked, id, before, []);
+export function madeWith({ clients, id, request, before }: StartedServer) {
+  const { flavor, image } = clients.requestedOf(request, id, before, []);
   return { flavor, ...(image !== null && { image }) };
 }
 
 /** Why the flavor or image differs from the start, or null. Also null after creation. */
 function otherWish(at: StartedServer): string | null {
-  const { flavor: first, image: own } = reservationOf(at) ?? {};
+  const { flavor: first, image: reservedImage } = reservationOf(at) ?? {};
   if (first === undefined || isMade(at)) return null;
   const { flavor, image } = madeWith(at);
   const other = [
     ...(first === flavor ? [] : [`flavor ${first}`]),
-    ...(own === image ? [] : [`image ${own ?? "none"}`]),
+    ...(reservedImage === image ? [] : [`image ${reservedImage ?? "none"}`]),
   ];
   return other.length === 0
     ? null

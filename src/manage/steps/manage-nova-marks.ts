@@ -5,15 +5,15 @@ import type { NovaClients } from "../nova-clients.ts";
 import { type Act, isMade, isOut, type ManageChange, recordOf } from "./manage-acts.ts";
 
 export interface ServerMaking extends ManageChange {
-  readonly hands: NovaClients;
-  readonly asked: ManageRequest;
-  readonly seen: ServerView;
+  readonly clients: NovaClients;
+  readonly request: ManageRequest;
+  readonly view: ServerView;
   /** Neutron ports that more than one machine names. */
-  readonly twice: ReadonlySet<string>;
+  readonly duplicates: ReadonlySet<string>;
   /** The replaced fields of the node. */
   before: JsonObject;
   /** The new server has the power state of its machine in Nova and Ironic. */
-  stands?: boolean;
+  isPowerSynced?: boolean;
   /** Nova was called more than once to create the server. */
   again?: boolean;
   over?: string;
@@ -30,9 +30,9 @@ export function marked(
   { acts, server }: Pick<ManageChange, "acts" | "server">,
   { node }: ServerView,
 ): boolean {
-  const held = acts.some(({ step }) => step === "hold");
-  const ours = [...Object.values(node?.extra ?? {}), node?.maintenance_reason];
-  return held && (ours.includes(server) || ours.includes(maintenanceFor(server)));
+  const isReserved = acts.some(({ step }) => step === "hold");
+  const marks = [...Object.values(node?.extra ?? {}), node?.maintenance_reason];
+  return isReserved && (marks.includes(server) || marks.includes(maintenanceFor(server)));
 }
 
 /** Why only its mark may change: it is in service without this run's server. Otherwise null. */

@@ -19,24 +19,24 @@ type PortClients = Pick<NovaClients, "network">;
 /**
  * Saves the fields that Nova overwrites, and clears those for which Nova refuses a port.
  *
- * @param known the first saved values of each port in earlier runs
+ * @param binds the first saved values of each port in earlier runs
  * @returns null, or why a port is not free
  * @source nova 26: network/neutron.py, _validate_requested_port_ids (PortInUse, PortNotUsableDNS)
  */
 export async function portsFreed(
-  { hands, id: node, begin }: Pick<ServerMaking, "hands" | "id" | "begin">,
+  { clients, id: node, begin }: Pick<ServerMaking, "clients" | "id" | "begin">,
   ids: readonly string[],
-  known: readonly Bind[],
+  binds: readonly Bind[],
 ): Promise<string | null> {
   for (const id of ids) {
-    const neutron = await hands.network();
-    const port = await neutron.whole(id);
+    const neutron = await clients.network();
+    const port = await neutron.details(id);
     if (port === null) return `port ${id} is not in Neutron`;
     const device_id = String(port.device_id ?? "");
     const device_owner = String(port.device_owner ?? "");
     // A port that another device has since is kept there.
-    const ours = ["", node, known.find((bind) => bind.port === id)?.device_id];
-    if (!ours.includes(device_id))
+    const deviceIds = ["", node, binds.find((bind) => bind.port === id)?.device_id];
+    if (!deviceIds.includes(device_id))
       return `port ${id} belongs to ${device_owner || "device"} ${device_id} now`;
     const names = ["binding:host_id", "binding:profile", "dns_name"].filter((one) => one in port);
     const more = Object.fromEntries(names.map((one) => [one, port[one] ?? null]));
@@ -45,8 +45,8 @@ export async function portsFreed(
     const hasDnsName = (port.dns_name ?? "") !== "";
     if (device_id === "" && !hasDnsName) continue;
     const free = { device_id: "", device_owner: "", ...(hasDnsName && { dns_name: "" }) };
-    const why = await neutron.restore(id, free, [device_id, ""]);
-    if (why !== null) return why;
+    const reason = await neutron.restore(id, free, [device_id, ""]);
+    if (reason !== null) return reason;
   }
   return null;
 }
@@ -57,7 +57,7 @@ export async function requiresBinding(
   { port }: Bind,
   server: string,
 ): Promise<boolean> {
-  const now = await (await network()).whole(port);
+  const now = await (await network()).details(port);
   return now?.device_id === server && !isBound(now);
 }
 
@@ -74,16 +74,16 @@ export async function portRestored(
   devices: readonly string[],
 ): Promise<string | null> {
   const neutron = await network();
-  const why = await neutron.restore(port, fields, devices);
-  if (why !== null || bound !== true) return why;
-  let now = await neutron.whole(port);
+  const reason = await neutron.restore(port, fields, devices);
+  if (reason !== null || bound !== true) return reason;
+  let now = await neutron.details(port);
   if (now !== null && "binding:vif_type" in now && !isBound(now)) {
     // Neutron binds only on a change. The agent may have been down at the last one.
     const again =
       (await neutron.restore(port, { "binding:host_id": "" }, devices)) ??
       (await neutron.restore(port, fields, devices));
     if (again !== null) return again;
-    now = await neutron.whole(port);
+    now = await neutron.details(port);
   }
   if (now === null || isBound(now)) return null;
   const type = String(now["binding:vif_type"]);
@@ -97,7 +97,7 @@ export async function portsChanged(
   begin: (bind: Bind) => Promise<void>,
 ): Promise<void> {
   for (const { bound = false, more = {}, ...bind } of bindsOf(change)) {
-    const now = await (await network()).whole(bind.port);
+    const now = await (await network()).details(bind.port);
     if (now?.device_id !== recordOf(change)) continue;
     const is = Object.fromEntries(Object.keys(more).map((one) => [one, now[one] ?? null]));
     if (!isDeepStrictEqual(is, more) || isBound(now) !== bound)
@@ -111,7 +111,7 @@ export async function portsOpen(
   change: Pick<ManageChange, "acts">,
 ): Promise<boolean> {
   for (const { port, device_id, more = {} } of bindsOf(change)) {
-    const now = await (await network()).whole(port);
+    const now = await (await network()).details(port);
     if (now === null) return true;
     const was = Object.entries({ device_id, ...more });
     const other = was.some(([name, value]) => !isDeepStrictEqual(now[name] ?? "", value ?? ""));
@@ -122,22 +122,22 @@ export async function portsOpen(
 
 /** Restores ports that no other device has. Returns the reasons for the others. */
 export async function portsBack(
-  hands: PortClients,
+  clients: PortClients,
   { acts, server }: Pick<ManageChange, "acts" | "server">,
 ): Promise<readonly string[]> {
-  const own = recordOf({ acts, server });
-  const stays: string[] = [];
+  const record = recordOf({ acts, server });
+  const failures: string[] = [];
   for (const bind of bindsOf({ acts })) {
     const { port, device_id, device_owner, more } = bind;
-    if ((await (await hands.network()).whole(port)) === null) {
-      stays.push(unseen(port));
+    if ((await (await clients.network()).details(port)) === null) {
+      failures.push(unseen(port));
       continue;
     }
     const was = { device_id, device_owner, ...more };
-    const why = await portRestored(hands, bind, was, ["", own, device_id]);
-    if (why !== null) stays.push(why);
+    const reason = await portRestored(clients, bind, was, ["", record, device_id]);
+    if (reason !== null) failures.push(reason);
   }
-  return stays;
+  return failures;
 }
 
 /**
@@ -151,8 +151,8 @@ export async function portsAgainst(
   change: ManageChange,
   { id }: Pick<NovaServer, "id">,
 ): Promise<string | null> {
-  const own = new Set(portsBound(change));
-  const since = (await servers.portsOn(id)).filter((port) => !own.has(port));
+  const bound = new Set(portsBound(change));
+  const since = (await servers.portsOn(id)).filter((port) => !bound.has(port));
   return since.length === 0
     ? null
     : `server ${id} now has port ${since.join(", ")}: detach it first (openstack server remove port ${id} PORT)`;

@@ -10,27 +10,27 @@ import { MOST_LOOKS } from "./manage-nova-create.ts";
 import { maintenanceFor, type ServerMaking } from "./manage-nova-marks.ts";
 import { portsAgainst } from "./manage-nova-ports.ts";
 
-export type Back = ManageChange & Pick<ServerMaking, "hands" | "before" | "begin">;
+export type Back = ManageChange & Pick<ServerMaking, "clients" | "before" | "begin">;
 
 export async function rejectionsBack(
   change: Back,
   now: JsonObject,
-  own: NovaServer | null,
+  runServer: NovaServer | null,
 ): Promise<string | null> {
-  const { hands } = change;
+  const { clients } = change;
   const instance = now.instance_uuid ?? null;
-  if (instance !== null && instance !== own?.id)
+  if (instance !== null && instance !== runServer?.id)
     return instance === recordOf(change)
       ? `it still has instance ${String(instance)}, but this server is not visible in Nova with these credentials: use the credentials that created it. If the server was deleted, ${deletedOn(now)}`
       : `it has instance ${String(instance)}, not created by this run`;
-  const why = own === null ? null : reasonAgainst(change, own);
-  if (why !== null) return why;
+  const reason = runServer === null ? null : reasonAgainst(change, runServer);
+  if (reason !== null) return reason;
   if (now.driver === FAKE) return null;
-  const real = realRejections(change, now, own);
-  if (real !== null || own === null) return real;
+  const real = realRejections(change, now, runServer);
+  if (real !== null || runServer === null) return real;
   // Nova deletes all volume targets of the node. @source nova 26: virt/ironic/driver.py,
   // _cleanup_volume_target_info
-  return (await hands.hardware.hasTargets(change.id))
+  return (await clients.hardware.hasTargets(change.id))
     ? "it now has volume targets, which Nova would delete with the server: delete them first (openstack baremetal volume target delete, which needs the machine off)"
     : null;
 }
@@ -49,17 +49,17 @@ function deletedOn({ driver, uuid }: JsonObject): string {
 
 const PROTECTED = "it is protected: unprotect it first";
 
-function reasonAgainst(change: ManageChange, own: NovaServer): string | null {
-  if (own.node !== null && own.node !== change.id)
-    return `server ${own.id} is now on node ${own.node}, so it is kept`;
-  return own.locked ? `server ${own.id} is locked: unlock it first` : unsureOf(change, own);
+function reasonAgainst(change: ManageChange, made: NovaServer): string | null {
+  if (made.node !== null && made.node !== change.id)
+    return `server ${made.id} is now on node ${made.node}, so it is kept`;
+  return made.locked ? `server ${made.id} is locked: unlock it first` : unsureOf(change, made);
 }
 
 /** The same for a machine that its driver can reach, which may be busy. */
-function realRejections(change: Back, now: JsonObject, own: NovaServer | null): string | null {
+function realRejections(change: Back, now: JsonObject, made: NovaServer | null): string | null {
   const { before } = change;
-  if (own !== null && own.task !== null)
-    return `Nova is still working on server ${own.id} (${own.task}): run rollback again when it is done`;
+  if (made !== null && made.task !== null)
+    return `Nova is still working on server ${made.id} (${made.task}): run rollback again when it is done`;
   const { maintenance, maintenance_reason: reason = null, console_enabled: hasConsole } = now;
   if (maintenance === true && reason !== maintenanceFor(change.server))
     return `it is in maintenance, which this run did not set: ${String(reason ?? "no reason given")}; end it first`;
@@ -68,15 +68,15 @@ function realRejections(change: Back, now: JsonObject, own: NovaServer | null): 
   if (
     !(isFinished(change) ? /^active$/ : /^(active|available|manageable|adopt failed)$/).test(state)
   )
-    return `it is ${state}, but the run left it active${own === null && /^(available|manageable)$/.test(state) ? freeOr(now) : ""}`;
+    return `it is ${state}, but the run left it active${made === null && /^(available|manageable)$/.test(state) ? freeOr(now) : ""}`;
   if (!("protected" in before) && now.protected === true) return PROTECTED;
   // An active machine without a server keeps its driver.
-  const isFree = own === null && state === "active";
+  const isFree = made === null && state === "active";
   if (hasConsole === true && !isFree)
     return "its console is enabled, so Ironic cannot change its driver: disable the console first";
   const other = [
     ...(isFree ? notAsBefore : changedSince)(before, now),
-    ...(own === null ? [] : infoChanges(before, now, false)),
+    ...(made === null ? [] : infoChanges(before, now, false)),
   ];
   return other.length === 0
     ? null
@@ -89,28 +89,28 @@ function freeOr({ uuid }: JsonObject): string {
 }
 
 /** A server whose uuid is in the journal belongs to this run. */
-function unsureOf(change: ManageChange, own: NovaServer): string | null {
-  return own.id === recordOf(change) ? null : unsure(own);
+function unsureOf(change: ManageChange, runServer: NovaServer): string | null {
+  return runServer.id === recordOf(change) ? null : unsure(runServer);
 }
 
 export async function serversDeleted(
-  hands: NovaClients,
+  clients: NovaClients,
   change: ManageChange,
-  own: NovaServer | null,
+  runServer: NovaServer | null,
 ): Promise<string | null> {
-  const { hardware, servers } = hands;
+  const { hardware, servers } = clients;
   const mayEnd = (one: NovaServer) => async (): Promise<string | null> => {
     const now = await hardware.read(change.id);
     const real = unsafe(now);
     if (real.length > 0) return `it is not completely on fake hardware: ${real.join(", ")}`;
     // Ironic refuses to undeploy a protected node, and Nova sets the server to ERROR.
-    return now.protected === true ? PROTECTED : portsAgainst(hands, change, one);
+    return now.protected === true ? PROTECTED : portsAgainst(clients, change, one);
   };
-  let next = own ?? (await serverByMark(hands, change));
+  let next = runServer ?? (await serverByMark(clients, change));
   for (let tries = 0; next !== null && tries < MOST_SERVERS; tries += 1) {
-    const why = unsureOf(change, next) ?? (await servers.remove(next.id, mayEnd(next)));
-    if (why !== null) return why;
-    next = await serverByMark(hands, change);
+    const reason = unsureOf(change, next) ?? (await servers.remove(next.id, mayEnd(next)));
+    if (reason !== null) return reason;
+    next = await serverByMark(clients, change);
   }
   return next === null ? null : `server ${next.id} still exists`;
 }

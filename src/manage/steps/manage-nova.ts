@@ -27,7 +27,7 @@ import {
   type ServerMaking,
 } from "./manage-nova-marks.ts";
 import { type ServerStep, THERE } from "./manage-nova-steps.ts";
-import { left, type ManagePosition, NO_NODE, NONE, stays } from "./manage-positions.ts";
+import { blocked, blockedBy, type ManagePosition, NO_NODE, NONE } from "./manage-positions.ts";
 
 /** Machines per batch. */
 export const SIZE = 50;
@@ -38,45 +38,45 @@ export const SIZE = 50;
  * @source Ironic's guide, Adoption with Nova
  */
 export function novaPart(
-  hands: NovaClients,
+  clients: NovaClients,
   most: number,
-  twice: ReadonlySet<string> = new Set(),
+  duplicates: ReadonlySet<string> = new Set(),
 ): ManagePart {
   // The quota error also applies to later machines, so they are not started.
   let over: string | null = null;
   return {
     ...{ name: MANAGE, size: SIZE },
-    inspect: (changes) => inFlight(changes, most, (change) => whereIs(hands, change, twice)),
+    inspect: (changes) => inFlight(changes, most, (change) => whereIs(clients, change, duplicates)),
     async perform(change, position, begin) {
-      const { id, asked } = change;
-      const { seen } = position;
-      if (seen.node === null || asked === null)
+      const { id, request } = change;
+      const { view } = position;
+      if (view.node === null || request === null)
         throw new Error(`${id} does not exist and cannot be managed`);
       const at: ServerMaking = {
-        ...{ ...change, ...recording(change.acts, begin), hands, asked, seen, twice },
+        ...{ ...change, ...recording(change.acts, begin), clients, request, view, duplicates },
         before: reservationOf(change)?.node ?? {},
       };
-      const isStarted = marked(change, seen) || isOwned(change, seen);
+      const isStarted = marked(change, view) || isOwned(change, view);
       // If the driver was restored since, the machine may be in use.
-      const inUse = isMade(at) && (await recordInUse(at, await hands.hardware.read(id)));
+      const inUse = isMade(at) && (await recordInUse(at, await clients.hardware.read(id)));
       const onFake = position.onFake === true && !inUse;
       if (onFake && change.back === true) {
-        const held = await maintainAfter(at);
-        return stays(seen, held === null ? BACK : `${BACK}; ${held}`);
+        const refusal = await maintainAfter(at);
+        return blocked(view, refusal === null ? BACK : `${BACK}; ${refusal}`);
       }
-      if (over !== null && !isStarted) return stays(seen, `not begun: ${over}`);
+      if (over !== null && !isStarted) return blocked(view, `not begun: ${over}`);
       const first = isStarted ? firstOf(at.acts, onFake) : 0;
       for (const step of position.inService === true ? [] : THERE.slice(first)) {
-        const why = await createOrMaintain(at, step);
-        if (why === null) continue;
+        const reason = await createOrMaintain(at, step);
+        if (reason === null) continue;
         over ??= at.over ?? null;
-        return stays(await lastState(hands, at, seen), why);
+        return blocked(await lastState(clients, at, view), reason);
       }
-      const why = await unmarked(at);
-      const made = withServer(at, seen.node);
-      return why === null
-        ? { seen: made, is: "after", why: await twinsOf(at), hindrances: [] }
-        : { ...stays(made, `its mark was not removed: ${why}`), inService: true };
+      const reason = await unmarked(at);
+      const made = withServer(at, view.node);
+      return reason === null
+        ? { view: made, is: "after", reasons: await twinsOf(at), rejectionKinds: [] }
+        : { ...blocked(made, `its mark was not removed: ${reason}`), inService: true };
     },
   };
 }
@@ -84,29 +84,29 @@ export function novaPart(
 /** After a failure on fake hardware, maintenance stops Nova from offering the node. */
 async function createOrMaintain(at: ServerMaking, step: ServerStep): Promise<string | null> {
   try {
-    const why = await step.make(at);
-    const held = why === null ? null : await maintainAfter(at);
-    return held === null ? why : `${why}; ${held}`;
+    const reason = await step.make(at);
+    const refusal = reason === null ? null : await maintainAfter(at);
+    return refusal === null ? reason : `${reason}; ${refusal}`;
   } catch (cause) {
-    const held = await maintainAfter(at);
-    if (held === null || !(cause instanceof MigrationError)) throw cause;
+    const refusal = await maintainAfter(at);
+    if (refusal === null || !(cause instanceof MigrationError)) throw cause;
     const { code, message, fix } = cause;
-    throw new MigrationError(code, `${message}; ${held}`, { cause, fix });
+    throw new MigrationError(code, `${message}; ${refusal}`, { cause, fix });
   }
 }
 
 async function maintainAfter(at: ServerMaking): Promise<string | null> {
-  const { hands, id, server, acts } = at;
+  const { clients, id, server, acts } = at;
   if (!acts.some(({ step }) => step === "fake")) return null;
   try {
-    const why = await hands.hardware.hold(id, maintenanceFor(server), async (now) => {
+    const reason = await clients.hardware.maintain(id, maintenanceFor(server), async (now) => {
       await recordInUse(at, now);
       return anothers(at, now);
     });
-    return why === null ? "it is held in maintenance" : `it is not held, ${why}`;
+    return reason === null ? "it is held in maintenance" : `it is not held, ${reason}`;
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    return `it is not held, put it in maintenance: ${why}`;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    return `it is not held, put it in maintenance: ${reason}`;
   }
 }
 
@@ -123,43 +123,43 @@ const BESIDE: ReadonlySet<Act["step"]> = new Set([
 function firstOf(acts: readonly Act[], onFake: boolean): number {
   const last = acts.findLast(({ step }) => !BESIDE.has(step))?.step;
   const at = (name: string | undefined) => THERE.findIndex(({ step }) => step === name);
-  const begun = Math.max(0, at(isHanded({ acts }) ? "release" : last));
-  return onFake ? Math.min(begun, at("power")) : begun;
+  const index = Math.max(0, at(isHanded({ acts }) ? "release" : last));
+  return onFake ? Math.min(index, at("power")) : index;
 }
 
 async function whereIs(
-  hands: NovaClients,
+  clients: NovaClients,
   change: ManageChange,
-  twice: ReadonlySet<string>,
+  duplicates: ReadonlySet<string>,
 ): Promise<ManagePosition> {
   const { id, server } = change;
-  const seen = await hands.look(change);
-  if (seen.node === null) return stays(seen, NO_NODE, "gone");
-  const now = isMade(change) ? await hands.hardware.read(id) : {};
-  const gone = anothers(change, now);
-  if (gone !== null)
-    return stays(
-      seen,
-      change.open === false ? `${gone}: run node unmanage ${id}, then manage it again` : gone,
+  const view = await clients.look(change);
+  if (view.node === null) return blocked(view, NO_NODE, "gone");
+  const now = isMade(change) ? await clients.hardware.read(id) : {};
+  const fault = anothers(change, now);
+  if (fault !== null)
+    return blocked(
+      view,
+      change.open === false ? `${fault}: run node unmanage ${id}, then manage it again` : fault,
     );
-  const isMarked = marked(change, seen);
+  const isMarked = marked(change, view);
   if (isMarked && isPorted(change) && isInUse(change, now))
-    return { is: "before", seen, ...NONE, inService: true };
-  const isServerOfRun = isOwned(change, seen);
+    return { is: "before", view, ...NONE, inService: true };
+  const isServerOfRun = isOwned(change, view);
   // The mark was removed, but the driver may still be fake.
-  if (!isMarked && isServerOfRun && now.driver !== FAKE) return { is: "after", seen, ...NONE };
+  if (!isMarked && isServerOfRun && now.driver !== FAKE) return { is: "after", view, ...NONE };
   if (isMarked || isServerOfRun) {
-    const { asked } = change;
+    const { request } = change;
     const before = reservationOf(change)?.node ?? {};
-    const other = asked && differsFromStart({ ...change, hands, asked, seen, before });
+    const other = request && differsFromStart({ ...change, clients, request, view, before });
     const onFake = now.driver === FAKE && { onFake: true as const };
-    return other === null ? { is: "before", seen, ...NONE, ...onFake } : stays(seen, other);
+    return other === null ? { is: "before", view, ...NONE, ...onFake } : blocked(view, other);
   }
-  const against = await hands.objections(seen, server, twice);
-  if (against.length === 0) return { is: "before", seen, ...NONE };
-  return left(
-    seen,
-    against.map((why) => ({ why, is: "state" })),
+  const against = await clients.rejections(view, server, duplicates);
+  if (against.length === 0) return { is: "before", view, ...NONE };
+  return blockedBy(
+    view,
+    against.map((reason) => ({ reason, is: "state" })),
   );
 }
 
@@ -167,9 +167,9 @@ async function whereIs(
 export async function lastState(
   { look }: NovaClients,
   change: ManageChange,
-  seen: ServerView,
+  view: ServerView,
 ): Promise<ServerView> {
-  return (await orNull(look(change))) ?? seen;
+  return (await orNull(look(change))) ?? view;
 }
 
 function isOwned(change: ManageChange, { node }: ServerView): boolean {
@@ -180,7 +180,7 @@ function isOwned(change: ManageChange, { node }: ServerView): boolean {
 async function twinsOf(at: ServerMaking): Promise<readonly string[]> {
   if (at.again !== true) return [];
   // Only a report, so an error is ignored.
-  const all = await orNull(at.hands.servers.twins(at.server, recordOf(at)));
+  const all = await orNull(at.clients.servers.twins(at.server, recordOf(at)));
   return (all ?? []).map(
     ({ id, status }) => `Nova also created server ${id}, in ${status}, without a node: delete it`,
   );
@@ -188,17 +188,17 @@ async function twinsOf(at: ServerMaking): Promise<readonly string[]> {
 
 /** A mark that cannot be removed, for example while the node is locked, is no reason to act. */
 async function unmarked(at: ServerMaking): Promise<string | null> {
-  const { hands, id, server, before } = at;
+  const { clients, id, server, before } = at;
   await at.begin({ step: "unmark" });
-  return orMessage(hands.recordClient.release(id, server, traitsIn(before)));
+  return orMessage(clients.recordClient.release(id, server, traitsIn(before)));
 }
 
 /** The last observed state of a machine, with its Nova server. */
 function withServer(
-  { seen, ...change }: ManageChange & { readonly seen: ServerView },
+  { view, ...change }: ManageChange & { readonly view: ServerView },
   node: RunningNode,
 ): ServerView {
   const uuid = recordOf(change);
   const record = serverRecord(change, { uuid, node_uuid: change.id, state: "active" });
-  return { ...seen, node: { ...node, instance_uuid: uuid }, record };
+  return { ...view, node: { ...node, instance_uuid: uuid }, record };
 }

@@ -11,16 +11,16 @@ import {
 } from "../../model/ironic/manage.ts";
 import { reasonOf } from "../../systems/ironic-api/allocation.ts";
 import { inFlight } from "../../systems/ironic-api/pool.ts";
-import { changedSince, objections } from "../rules/criteria.ts";
+import { changedSince, faultsIn } from "../rules/criteria.ts";
 import { type Act, bindsOf, type ManageChange, reservationOf, unseen } from "./manage-acts.ts";
 import {
   backOf,
+  blocked,
+  blockedBy,
   forwardOf,
   isBound,
-  left,
   type ManagePosition,
   portContext,
-  stays,
   unlike,
 } from "./manage-positions.ts";
 
@@ -32,32 +32,32 @@ const SIZE = 1000;
 /** Owner of tenant ports, as set by metalsmith without Nova. */
 const OWNER = "baremetal:none";
 
-/** @param cards NICs of all nodes; null for a single machine */
+/** @param nics NICs of all nodes; null for a single machine */
 export function managePart(
   recordClient: RecordClient,
   most: number,
-  cards: ExistingNics | null = null,
+  nics: ExistingNics | null = null,
 ): ManagePart {
-  const twice = cards?.twice ?? new Set<string>();
+  const duplicates = nics?.duplicates ?? new Set<string>();
   return {
     ...{ name: MANAGE, size: SIZE },
     async inspect(changes) {
       // A machine that was not started has no known record.
-      const begun = changes.map(
+      const pairs = changes.map(
         ({ id, server, acts }) => [id, acts.length === 0 ? null : server] as const,
       );
-      const seen = await recordClient.lookAll(begun, most, cards?.of ?? null);
-      return changes.map((change, at) => forwardOf(change, seen[at] ?? NOTHING, twice));
+      const views = await recordClient.lookAll(pairs, most, nics?.of ?? null);
+      return changes.map((change, at) => forwardOf(change, views[at] ?? NOTHING, duplicates));
     },
     perform(change, position, begin) {
-      const { node } = position.seen;
-      const { id, asked } = change;
-      if (node === null || asked === null)
+      const { node } = position.view;
+      const { id, request } = change;
+      if (node === null || request === null)
         throw new Error(`${id} does not exist and cannot be managed`);
-      const making = { recordClient, change, asked, position, node, begin };
-      return isSingleCall(change, position.seen)
-        ? recordAlone(making, cards === null)
-        : recordMarked(making, twice);
+      const making = { recordClient, change, request, position, node, begin };
+      return isSingleCall(change, position.view)
+        ? recordAlone(making, nics === null)
+        : recordMarked(making, duplicates);
     },
   };
 }
@@ -67,92 +67,92 @@ const NOTHING: ServerView = { node: null, record: null, ports: null };
 interface Making {
   readonly recordClient: RecordClient;
   readonly change: ManageChange;
-  readonly asked: ManageRequest;
+  readonly request: ManageRequest;
   readonly position: ManagePosition;
   readonly node: RunningNode;
   readonly begin: Parameters<ManagePart["perform"]>[2];
 }
 
-function refusedBy(seen: ServerView, { why, taken, denied = false }: NotWritten): ManagePosition {
-  return left(seen, [{ why, is: denied ? "denied" : taken ? "taken" : "state" }]);
+function refusedBy(now: ServerView, { reason, taken, denied = false }: NotWritten): ManagePosition {
+  return blockedBy(now, [{ reason, is: denied ? "denied" : taken ? "taken" : "state" }]);
 }
 
 /** @param single reads the node again at once; several nodes are read together by the caller */
 async function recordAlone(
-  { recordClient, change, asked, position, node, begin }: Making,
+  { recordClient, change, request, position, node, begin }: Making,
   single: boolean,
 ): Promise<ManagePosition> {
   const { id, server } = change;
-  const { seen } = position;
-  await begin(holding(change, asked, node));
+  const { view } = position;
+  await begin(holding(change, request, node));
   await begin({ step: "record" });
-  const made = await recordClient.record(recordRequest(change, asked, node), true);
-  if ("why" in made) return refusedBy(seen, made);
+  const made = await recordClient.record(recordRequest(change, request, node), true);
+  if ("reason" in made) return refusedBy(view, made);
   const { traits } = node.instance_info;
   // The record replaces them.
   if (Array.isArray(traits) && traits.length > 0) {
     await begin({ step: "release" });
-    const why = await recordClient.release(id, server, traits);
-    if (why !== null) return stays(seen, why);
+    const reason = await recordClient.release(id, server, traits);
+    if (reason !== null) return blocked(view, reason);
   }
-  if (!single) return { ...position, seen: { ...seen, record: made.now }, is: "after" };
-  const now = await recordClient.again(seen, id, server);
+  if (!single) return { ...position, view: { ...view, record: made.now }, is: "after" };
+  const now = await recordClient.again(view, id, server);
   const against = unlike(change, node, now.node);
-  return against.length > 0 ? left(now, against) : { ...position, seen: now, is: "after" };
+  return against.length > 0 ? blockedBy(now, against) : { ...position, view: now, is: "after" };
 }
 
 async function recordMarked(
-  { recordClient, change, asked, position, node: before, begin }: Making,
-  twice: ReadonlySet<string>,
+  { recordClient, change, request, position, node: before, begin }: Making,
+  duplicates: ReadonlySet<string>,
 ): Promise<ManagePosition> {
   const { id, server } = change;
-  const { seen } = position;
-  const known = reservationOf(change);
+  const { view } = position;
+  const reservation = reservationOf(change);
   // After the record was requested, the traits are those of the record.
   const emptied = change.acts.some(({ step }) => step === "record");
   const as = (node: RunningNode) =>
-    known !== undefined && emptied ? known : holding(change, asked, node);
-  let held = as(before);
+    reservation !== undefined && emptied ? reservation : holding(change, request, node);
+  let reserved = as(before);
   if (before.maintenance_reason === reasonOf(server)) {
-    await begin(held);
-    const why = await recordClient.endMaintenance(id, server);
-    if (why !== null) return stays(seen, why);
+    await begin(reserved);
+    const reason = await recordClient.endMaintenance(id, server);
+    if (reason !== null) return blocked(view, reason);
   }
   if (before.instance_uuid !== server) {
-    await begin(held);
-    const marked = await recordClient.hold(id, server);
-    if ("why" in marked) return refusedBy(seen, marked);
-    held = as(marked.now);
-    await begin(held);
+    await begin(reserved);
+    const marked = await recordClient.reserve(id, server);
+    if ("reason" in marked) return refusedBy(view, marked);
+    reserved = as(marked.now);
+    await begin(reserved);
     // Compares with the state before the hold.
     const now: RunningNode = { ...marked.now, nics: before.nics };
     const against = [
-      ...objections(now, portContext({ ...seen, node: now }, twice, asked.ports), server),
+      ...faultsIn(now, portContext({ ...view, node: now }, duplicates, request.ports), server),
       ...changedSince(before, now),
     ];
-    if (against.length > 0) return left(seen, against);
+    if (against.length > 0) return blockedBy(view, against);
     const to = { device_id: server, device_owner: OWNER };
-    for (const port of tenantPorts(seen)) {
+    for (const port of tenantPorts(view)) {
       const { device_id, device_owner } = port;
       if (device_id === server) continue;
       await begin({ step: "bind", port: port.id, device_id, device_owner });
       const refused = await recordClient.bind(port.id, [{ device_id, device_owner }], to);
       if (refused === null) continue;
       await begin({ step: "unbound", port: port.id });
-      return refusedBy(seen, refused);
+      return refusedBy(view, refused);
     }
     await begin({ step: "record" });
-    const made = await recordClient.record(recordRequest(change, asked, now), false);
-    if ("why" in made) return refusedBy(seen, made);
+    const made = await recordClient.record(recordRequest(change, request, now), false);
+    if ("reason" in made) return refusedBy(view, made);
   }
   await begin({ step: "release" });
-  const why = await recordClient.release(id, server, held.traits);
-  if (why !== null) return stays(seen, why);
-  const now = await recordClient.again(seen, id, server);
+  const reason = await recordClient.release(id, server, reserved.traits);
+  if (reason !== null) return blocked(view, reason);
+  const now = await recordClient.again(view, id, server);
   const { instance_uuid = null } = now.node ?? {};
   return instance_uuid === server
-    ? { ...position, seen: now, is: "after" }
-    : stays(seen, `instance_uuid is ${instance_uuid ?? "empty"}, expected ${server}`);
+    ? { ...position, view: now, is: "after" }
+    : blocked(view, `instance_uuid is ${instance_uuid ?? "empty"}, expected ${server}`);
 }
 
 export function unmanagePart(recordClient: RecordClient, most: number): ManagePart {
@@ -166,16 +166,16 @@ export function unmanagePart(recordClient: RecordClient, most: number): ManagePa
       // The ports belong to the record while it exists.
       if (whys[0] === null) {
         for (const { port, device_id, device_owner } of bindsOf(change).toReversed())
-          if (isBound(position.seen, port, server)) {
+          if (isBound(position.view, port, server)) {
             const from = [{ device_id: server, device_owner: OWNER }];
             const refused = await recordClient.bind(port, from, { device_id, device_owner });
-            whys.push(refused?.why ?? null);
+            whys.push(refused?.reason ?? null);
           }
-        const held = reservationOf(change);
-        if (held !== undefined) whys.push(await recordClient.release(id, server, held.traits));
+        const act = reservationOf(change);
+        if (act !== undefined) whys.push(await recordClient.release(id, server, act.traits));
       }
-      const why = [...whys.flatMap((one) => one ?? []), ...strangeOf(change, position.seen)];
-      return { ...position, is: why.length === 0 ? "after" : "other", why };
+      const reasons = [...whys.flatMap((one) => one ?? []), ...strangeOf(change, position.view)];
+      return { ...position, is: reasons.length === 0 ? "after" : "other", reasons };
     },
   };
 }
@@ -184,23 +184,23 @@ export function unmanagePart(recordClient: RecordClient, most: number): ManagePa
  * Without tenant port and mark, a single call is enough: Ironic creates one record per node, and
  * two PATCH calls would take most of the time.
  */
-function isSingleCall({ acts }: ManageChange, seen: ServerView): boolean {
+function isSingleCall({ acts }: ManageChange, view: ServerView): boolean {
   return (
     acts.length === 0 &&
-    seen.node?.instance_uuid === null &&
-    seen.node.maintenance_reason === null &&
-    tenantPorts(seen).length === 0
+    view.node?.instance_uuid === null &&
+    view.node.maintenance_reason === null &&
+    tenantPorts(view).length === 0
   );
 }
 
 function recordRequest(
   { server }: ManageChange,
-  asked: ManageRequest,
+  request: ManageRequest,
   { uuid, resource_class }: RunningNode,
 ): RecordRequest {
   return {
-    ...{ uuid: server, name: asked.name, node: uuid },
-    ...{ resource_class: resource_class ?? "", extra: extraOf(asked) },
+    ...{ uuid: server, name: request.name, node: uuid },
+    ...{ resource_class: resource_class ?? "", extra: extraOf(request) },
   };
 }
 
@@ -225,9 +225,9 @@ function extraOf({ description, availability_zone, metadata, owner }: ManageRequ
 }
 
 /** Ports that another device has since. */
-function strangeOf(change: ManageChange, seen: ServerView): readonly string[] {
+function strangeOf(change: ManageChange, view: ServerView): readonly string[] {
   return bindsOf(change).flatMap(({ port, device_id }) => {
-    const now = seen.ports?.get(port);
+    const now = view.ports?.get(port);
     if (now === undefined) return [unseen(port)];
     if ([device_id, change.server].includes(now.device_id)) return [];
     return [`port ${port} belongs to ${now.device_owner || "device"} ${now.device_id} now`];

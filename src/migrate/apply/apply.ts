@@ -55,44 +55,45 @@ const UNASKED =
 const CHOICES: readonly string[] = ["leave-nova", "skip-blocked", "after-finish"];
 
 /** Loads the run's plan and verifies the load. Returns null if it was stopped on request. */
-export function apply(words: ApplyOptions, watching: Watching, sink: Sink) {
-  return inRun(words.run, "apply", { kind: "migration" }, (run) =>
+export function apply(options: ApplyOptions, watching: Watching, sink: Sink) {
+  return inRun(options.run, "apply", { kind: "migration" }, (run) =>
     closing(async (keep) => {
-      await checkNotFinished(run, "apply would load the missing machines again", words);
+      await checkNotFinished(run, "apply would load the missing machines again", options);
       await checkWindow(run, "apply");
       const plan = await openPlan(`${run.path}/${PLAN}`);
       const { header, footer, lines } = plan;
-      const blocked = checkBlocked(footer.footer, words.skipBlocked);
-      const seal = await sealToLoad(run, words.keyFile, header);
+      const blocked = checkBlocked(footer.footer, options.skipBlocked);
+      const seal = await sealToLoad(run, options.keyFile, header);
       const mappings = await loadMappings();
-      const backend = keep(await openBackend(words, mappings, { readOnly: false }, sink.say));
-      await checkReadings(run, header, words.powerMaxAge, Date.now());
-      sink.say(renderCounts(footer.footer));
+      const backend = keep(await openBackend(options, mappings, { readOnly: false }, sink.report));
+      await checkReadings(run, header, options.powerMaxAge, Date.now());
+      sink.report(renderCounts(footer.footer));
       if (footer.footer.nodes + footer.footer.ports > 0)
-        await sink.confirm(`Load them into ${backend.shown}?`);
+        await sink.confirm(`Load them into ${backend.label}?`);
       const { entries } = await readJournal(run);
       // Continue in the mode in which the load began. A mixed load would hand over half of its
       // machines.
-      const staged = words.staged || wasStaged(entries, footer.sha256);
-      if (staged !== words.staged) sink.say("This load began with --staged and continues staged.");
+      const staged = options.staged || wasStaged(entries, footer.sha256);
+      if (staged !== options.staged)
+        sink.report("This load began with --staged and continues staged.");
       const cleared = () => unprotected(entries);
       const how = { header, seal, check: true, staged, unprotected: cleared };
-      const again = nextCommand("apply", words, { ...pick(words, CHOICES), staged, yes: true });
+      const again = nextCommand("apply", options, { ...pick(options, CHOICES), staged, yes: true });
       const job = { run, plan, backend, seal, staged, sink, again };
-      const novaOptions = { ...words, confirm: sink.confirm, watching, lines };
-      const leaves = blocked > 0 || (words.leaveNova && (await novaSteps(run, footer)) > 0);
+      const novaOptions = { ...options, confirm: sink.confirm, watching, lines };
+      const skipsSome = blocked > 0 || (options.leaveNova && (await novaSteps(run, footer)) > 0);
       const loaded = await withSession(run, (session) =>
         withNovaBackend(run, session, footer, novaOptions, (nova) =>
-          withIronic(run, session, backend, how, async (place) => {
-            await saveOptions(run, "apply", words);
-            if (nova === null) sink.say(UNASKED);
-            return load({ ...job, session, nova, place });
+          withIronic(run, session, backend, how, async (locked) => {
+            await saveOptions(run, "apply", options);
+            if (nova === null) sink.report(UNASKED);
+            return load({ ...job, session, nova, locked });
           }),
         ),
       );
       if (loaded === null) return null;
-      const partial = leaves && (loaded.equal || loaded.failed > 0);
-      const skipped = `nova2ironic show ${shellArgument(`${words.run}/plan`)} --skipped`;
+      const partial = skipsSome && (loaded.equal || loaded.failed > 0);
+      const skipped = `nova2ironic show ${shellArgument(`${options.run}/plan`)} --skipped`;
       if (partial && blocked > 0) await sink.several("Left out", skippedOf(lines()), skipped);
       // Some machines, or Nova's rows, are excluded.
       return { ...loaded, again, partial: partial || loaded.failed > 0 };
@@ -118,36 +119,37 @@ interface Job {
   readonly staged: boolean;
   readonly session: RunSession;
   readonly nova: NovaSide | null;
-  readonly place: LockedIronic;
+  readonly locked: LockedIronic;
   readonly sink: Sink;
   readonly again: string;
 }
 
 /** Flavors, machines, hosts, then verify. Returns null if it was stopped on request. */
 async function load(job: Job) {
-  const { run, plan, backend, seal, session, nova, place, sink, again } = job;
+  const { run, plan, backend, seal, session, nova, locked, sink, again } = job;
   const same = backend.same(seal);
   const entries = session.journal.entries();
-  const others = await foreignNodesOf(job, entries);
+  const foreignCheck = await foreignNodesOf(job, entries);
   const guard = guardOf(job, same);
   // Flavors change first, so that a rebuild finds the new images even if the load fails.
-  if (nova !== null) sink.say("Checking Ironic, its conductors and Nova before the first write.");
+  if (nova !== null)
+    sink.report("Checking Ironic, its conductors and Nova before the first write.");
   const flavors = await changeNova("flavors", nova, sink, async (side) => {
     // Without Nova, the guard runs in the load, which shows progress.
     await waitingFor("checking before the first write", guard);
     await side.check();
-    sink.say("Changing Nova flavors.");
+    sink.report("Changing Nova flavors.");
     return side.flavors();
   });
   if (flavors === null) {
-    sink.say(stopped(again, ". Nothing is loaded"));
+    sink.report(stopped(again, ". Nothing is loaded"));
     return null;
   }
   const afterFlavors = (cause: unknown): unknown =>
     flavors.done > 0
       ? afterNova(cause, `${counted(flavors.done, "flavor row is", "flavor rows are")} changed`)
       : cause;
-  const applied = await loadMachines(job, guard, others).catch((cause: unknown) => {
+  const applied = await loadMachines(job, guard, foreignCheck).catch((cause: unknown) => {
     throw afterFlavors(cause);
   });
   await reportApplied(applied, sink);
@@ -155,12 +157,12 @@ async function load(job: Job) {
   if (applied.stopped) {
     const failures = applied.failed.length;
     const also = failures > 0 ? `, and ${counted(failures, "machine")} failed before that` : "";
-    sink.say(stopped(again, also));
+    sink.report(stopped(again, also));
     return null;
   }
   const out = new Map(
     [...applied.excluded, ...applied.failed].map(
-      ({ line, why }) => [line.uuid ?? "", why] as const,
+      ({ line, reason }) => [line.uuid ?? "", reason] as const,
     ),
   );
   const hosts = (side: NovaSide) => side.hosts(out);
@@ -170,12 +172,12 @@ async function load(job: Job) {
       : afterNova(cause, "Ironic is loaded, but nova is not");
   });
   if (moved === null) {
-    sink.say(stopped(again));
+    sink.report(stopped(again));
     return null;
   }
   const changed = flavors.done + applied.done + moved.done;
   const since = await sinceNow(run);
-  const verified = await compare(plan, place.verifier, same, sink, { title: "compare" }).catch(
+  const verified = await compare(plan, locked.verifier, same, sink, { title: "compare" }).catch(
     (cause: unknown) => {
       // Without this, the exit status would be 1, which means that nothing was changed.
       throw changed === 0
@@ -188,7 +190,7 @@ async function load(job: Job) {
   await rememberVerified(run, plan.footer.sha256, since, { ironic });
   return {
     ...{ failed: applied.failed.length, verified },
-    equal: ironic && moved.left + flavors.left === 0,
+    equal: ironic && moved.skipped + flavors.skipped === 0,
   };
 }
 
@@ -196,29 +198,29 @@ async function load(job: Job) {
 async function changeNova(
   what: string,
   nova: NovaSide | null,
-  { say, result, several }: Sink,
+  { report, result, several }: Sink,
   change: (nova: NovaSide) => ReturnType<NovaSide["hosts"]>,
-): Promise<{ readonly done: number; readonly left: number } | null> {
-  if (nova === null) return { done: 0, left: 0 };
-  if (what === "hosts") say("Changing hosts in Nova's rows.");
-  const { done, found, left, stopped } = await change(nova);
+): Promise<{ readonly done: number; readonly skipped: number } | null> {
+  if (nova === null) return { done: 0, skipped: 0 };
+  if (what === "hosts") report("Changing hosts in Nova's rows.");
+  const { done, found, skipped, stopped } = await change(nova);
   result(
-    `Apply to nova, ${what}: ${counted(done, "row")} changed, ${found} already changed, ${left.length} left.`,
+    `Apply to nova, ${what}: ${counted(done, "row")} changed, ${found} already changed, ${skipped.length} left.`,
   );
   await several(
     "Left",
-    Array.from(left, ({ id, why }) => ({ text: `${id} ${why}`, cause: why })),
+    Array.from(skipped, ({ id, reason }) => ({ text: `${id} ${reason}`, cause: reason })),
   );
-  return stopped ? null : { done, left: left.length };
+  return stopped ? null : { done, skipped: skipped.length };
 }
 
-function guardOf({ plan, place, session }: Job, same: SameSecret): () => Promise<void> {
+function guardOf({ plan, locked, session }: Job, same: SameSecret): () => Promise<void> {
   const { lines, header, footer } = plan;
-  const begun = isInIronic(session.journal.entries(), footer.sha256);
+  const isStarted = isInIronic(session.journal.entries(), footer.sha256);
   return async () => {
-    await place.precondition();
-    if (!begun) await inspectCloser(lines, header.target_before, same, place.target);
-    await findConductors(lines, place.target);
+    await locked.precondition();
+    if (!isStarted) await inspectCloser(lines, header.target_before, same, locked.target);
+    await findConductors(lines, locked.target);
   };
 }
 
@@ -227,11 +229,11 @@ async function foreignNodesOf(
   job: Job,
   entries: Entries,
 ): Promise<(() => Promise<void>) | undefined> {
-  const { run, plan, backend, place, nova } = job;
+  const { run, plan, backend, locked, nova } = job;
   if (plan.header.allow_other_nodes === true) return undefined;
-  if (nova === null) return foreignNodesFirst(run, backend, place.target, entries, plan.footer);
+  if (nova === null) return foreignNodesFirst(run, backend, locked.target, entries, plan.footer);
   const present = { sha256: plan.footer.sha256, lines: nova.lines };
-  await checkForeignNodes(run, backend, place.target, entries, present);
+  await checkForeignNodes(run, backend, locked.target, entries, present);
   return undefined;
 }
 
@@ -240,14 +242,14 @@ async function loadMachines(
   guard: () => Promise<void>,
   making: (() => Promise<void>) | undefined,
 ): Promise<Walked<PlannedMachine>> {
-  const { plan, place, nova, session, staged } = job;
+  const { plan, locked, nova, session, staged } = job;
   const { sha256, footer } = plan.footer;
   const leg = {
-    ...ironicLeg(place.part, { sha256, lines: plan.lines }),
+    ...ironicLeg(locked.part, { sha256, lines: plan.lines }),
     ...{ staged, precondition: guard, ...(making && { making }) },
     nova: nova === null ? ("left" as const) : ("follows" as const),
     async check() {
-      await place.check();
+      await locked.check();
       // Detects a nova-compute that is started during a long load before the next batch.
       await nova?.inspect();
     },
@@ -262,10 +264,10 @@ async function loadMachines(
 }
 
 async function reportApplied(
-  { done, found, left, excluded, failed }: Walked<PlannedMachine>,
+  { done, found, skipped, excluded, failed }: Walked<PlannedMachine>,
   { result, several }: Sink,
 ): Promise<void> {
-  const drifted = left.length > 0 ? `, ${left.length} changed since the load and kept` : "";
+  const drifted = skipped.length > 0 ? `, ${skipped.length} changed since the load and kept` : "";
   result(`Apply: ${counted(done, "row")} created, ${found} unchanged${drifted}.`);
   for (const [what, some] of [
     ["Left out", excluded],
@@ -273,8 +275,8 @@ async function reportApplied(
   ] as const)
     await several(
       what,
-      some.map(({ line: { uuid, bm_node_id }, why }) => ({
-        ...{ text: `${uuid} (bm_nodes.id=${bm_node_id}) ${why}`, cause: why, bm_node_id },
+      some.map(({ line: { uuid, bm_node_id }, reason }) => ({
+        ...{ text: `${uuid} (bm_nodes.id=${bm_node_id}) ${reason}`, cause: reason, bm_node_id },
       })),
     );
 }

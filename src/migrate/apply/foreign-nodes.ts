@@ -52,8 +52,8 @@ export async function checkForeignNodes(
   entries: Entries,
   present?: MachinePlan,
 ): Promise<void> {
-  const others = await foreignNodesText(run, backend, target, entries, present);
-  if (others !== null) throw new MigrationError("N2I-E312", others);
+  const foreignNodes = await foreignNodesText(run, backend, target, entries, present);
+  if (foreignNodes !== null) throw new MigrationError("N2I-E312", foreignNodes);
 }
 
 /**
@@ -70,32 +70,32 @@ export async function foreignNodesFirst(
   { sha256, footer }: Footer<PlanCounts>,
 ): Promise<() => Promise<void>> {
   const look = (): Promise<void> => checkForeignNodes(run, backend, target, entries);
-  const { preExisting, refused, undone, left } = ownershipOf(entries, IRONIC, sha256);
+  const { preExisting, refused, undone, skipped } = ownershipOf(entries, IRONIC, sha256);
   const plans = plansOf(entries, IRONIC);
   const isOnly = plans.length === 1 && plans[0] === sha256;
-  const others = preExisting.size + refused.size + undone.size + left.size();
-  const isCounted = isOnly && others === 0 && (await target.counts()).nodes <= footer.nodes;
+  const otherChanges = preExisting.size + refused.size + undone.size + skipped.size();
+  const isCounted = isOnly && otherChanges === 0 && (await target.counts()).nodes <= footer.nodes;
   if (!isCounted) await look();
   return isCounted ? look : () => Promise.resolve();
 }
 
-const ALL = { wants: () => true };
+const ALL = { selects: () => true };
 
 /**
  * The number of nodes in the target that this run did not load. @source facts/systems.md D R25,
  * D-19
- * @param ours receives the lower-case UUIDs of nodes that this run loaded
+ * @param onOwned receives the lower-case UUIDs of nodes that this run loaded
  */
 export async function countForeignNodes(
   target: Pick<Target, "identity" | "counts" | "current">,
   entries: Entries,
   plans: readonly MachinePlan[],
-  ours: (uuids: readonly string[]) => void,
+  onOwned: (uuids: readonly string[]) => void,
 ): Promise<number> {
   const { nodes } = await target.counts();
   if (nodes === 0) return 0;
   // A node that was lost and loaded again is in several plans, but counts once.
-  const own = new Set<string>();
+  const owned = new Set<string>();
   for (const plan of plans)
     for await (const batch of ownedLines(ironicJournalled(target.identity, plan), entries, ALL)) {
       const uuids = batch.flatMap(({ changes }) =>
@@ -105,11 +105,11 @@ export async function countForeignNodes(
       );
       if (uuids.length === 0) continue;
       const found = await target.current({ ...NOTHING, uuids });
-      const there = found.nodes.map(({ uuid }) => String(uuid).toLowerCase());
-      for (const uuid of there) own.add(uuid);
-      ours(there);
+      const existing = found.nodes.map(({ uuid }) => String(uuid).toLowerCase());
+      for (const uuid of existing) owned.add(uuid);
+      onOwned(existing);
     }
-  return Math.max(0, nodes - own.size);
+  return Math.max(0, nodes - owned.size);
 }
 
 const NOTHING = { uuids: [], instance_uuids: [], names: [], port_uuids: [], addresses: [] };

@@ -70,7 +70,7 @@ export async function withIronic<T>(
   session: RunSession,
   backend: Backend,
   { header, seal, ...source }: How & { readonly header: PlanHeader; readonly seal: Seal },
-  work: (place: LockedIronic) => Promise<T>,
+  work: (lockedIronic: LockedIronic) => Promise<T>,
 ): Promise<T> {
   checkEngine(header.target, backend);
   const staged = source.staged === true;

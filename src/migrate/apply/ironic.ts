@@ -17,15 +17,15 @@ export function ironicPart(target: Pick<Target, "identity" | "judge" | "perform"
   return {
     name: IRONIC,
     size: batchOf(target.identity),
-    far: ({ lines }) => `${counted(lines, "machine")}`,
+    amount: ({ lines }) => `${counted(lines, "machine")}`,
     async inspect(steps) {
-      const { found, left, waiting } = await target.judge(steps);
+      const { found, skipped, waiting } = await target.judge(steps);
       const states = new Map<string, State>(
-        steps.map(({ id }) => [id, { id, is: "before", why: "" }]),
+        steps.map(({ id }) => [id, { id, is: "before", reason: "" }]),
       );
-      for (const id of found) states.set(id, { id, is: "after", why: "" });
-      for (const { id, why } of waiting) states.set(id, { id, is: "waiting", why });
-      for (const { id, why } of left) states.set(id, { id, is: "other", why });
+      for (const id of found) states.set(id, { id, is: "after", reason: "" });
+      for (const { id, reason } of waiting) states.set(id, { id, is: "waiting", reason });
+      for (const { id, reason } of skipped) states.set(id, { id, is: "other", reason });
       return [...states.values()];
     },
     async perform(steps, hooks) {
@@ -39,8 +39,8 @@ export function ironicPart(target: Pick<Target, "identity" | "judge" | "perform"
       };
       const ended = (node: string): boolean => hooks.ended(machineOf(node));
       const outcome = await target.perform(steps, { ...hooks, ended });
-      const failed = outcome.failed?.map(({ machine, why }) => ({
-        ...{ machine: machineOf(machine), why },
+      const failed = outcome.failed?.map(({ machine, reason }) => ({
+        ...{ machine: machineOf(machine), reason },
       }));
       return failed === undefined ? outcome : { ...outcome, failed };
     },

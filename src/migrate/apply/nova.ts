@@ -23,7 +23,7 @@ export function legOf({ part, machine }: NovaStep): NovaLegName {
   return part === "hosts" && machine === null ? "shared" : part;
 }
 
-const far: Part["far"] = ({ done }) => `${counted(done, "row")} of nova`;
+const progressText: Part["amount"] = ({ done }) => `${counted(done, "row")} of nova`;
 
 /** Nova's rows, a part for each leg. @param flavors the flavor API. Null if flavors are in nova */
 export function novaParts(
@@ -51,7 +51,7 @@ export function novaParts(
   ): Part<NovaStep> => ({
     name: novaName(leg),
     size: inTransaction(),
-    far,
+    amount: progressText,
     inspect: target.inspect,
     waiting: (steps, direction) => waiting(steps, direction, use),
     assume,
@@ -86,7 +86,7 @@ type Use =
 
 /** Host rows that wait for others: a service for its machines, an aggregate for its instances. */
 const WAITS: {
-  readonly [way in Direction]: {
+  readonly [course in Direction]: {
     readonly table: NovaStep["table"];
     readonly for: readonly (keyof Use)[];
   };
@@ -103,21 +103,21 @@ const NAMES: { readonly [kind in keyof Use]: string } = {
 /** Steps that must wait for rows on their hosts, with the reason. */
 async function waiting(
   steps: readonly NovaStep[],
-  way: Direction,
+  direction: Direction,
   use: NovaTarget["use"],
 ): Promise<ReadonlyMap<string, string>> {
-  const { table, for: kinds } = WAITS[way];
-  const asked = steps.filter((step) => step.table === table);
-  if (asked.length === 0) return new Map();
-  const found = await use(asked.map(hostOf));
+  const { table, for: kinds } = WAITS[direction];
+  const relevant = steps.filter((step) => step.table === table);
+  if (relevant.length === 0) return new Map();
+  const found = await use(relevant.map(hostOf));
   return new Map(
-    asked.flatMap((step) => {
+    relevant.flatMap((step) => {
       const host = hostOf(step);
-      const there = kinds.flatMap((kind) => {
+      const uses = kinds.flatMap((kind) => {
         const count = found.get(host)?.[kind] ?? 0;
         return count > 0 ? [counted(count, NAMES[kind])] : [];
       });
-      return there.length === 0 ? [] : [[step.id, `${host} has ${there.join(" and ")}`]];
+      return uses.length === 0 ? [] : [[step.id, `${host} has ${uses.join(" and ")}`]];
     }),
   );
 }
@@ -131,5 +131,5 @@ export function rowsPart({
   inspect,
   perform,
 }: Pick<NovaTarget, "inspect" | "perform">): Part<NovaStep> {
-  return { name: HOST_ROWS, size: inTransaction(), far, inspect, perform };
+  return { name: HOST_ROWS, size: inTransaction(), amount: progressText, inspect, perform };
 }

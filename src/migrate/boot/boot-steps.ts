@@ -42,24 +42,24 @@ export function observedOf(steps: readonly BootStep[]): JsonObject {
  * @throws MigrationError N2I-E112
  */
 export function stepsOf(node: string, { observed }: StartedChange): readonly BootStep[] {
-  const place = `journal, boot files of ${node}`;
+  const location = `journal, boot files of ${node}`;
   return observed.flatMap(({ steps }) => {
-    if (!Array.isArray(steps)) throw malformed(place, "steps");
-    return steps.map((step: unknown) => parseStep(step, `${place} steps`));
+    if (!Array.isArray(steps)) throw malformed(location, "steps");
+    return steps.map((step: unknown) => parseStep(step, `${location} steps`));
   });
 }
 
-function parseStep(value: unknown, place: string): BootStep {
-  if (!isObject(value)) throw malformed(place, "step");
-  const path = fields(value, place).text("path");
-  if (!PATH.test(path)) throw malformed(place, "path");
-  const before = value.before === null ? null : parseThing(value.before, `${place} before`);
-  return { path, before, after: parseThing(value.after, `${place} after`) };
+function parseStep(value: unknown, location: string): BootStep {
+  if (!isObject(value)) throw malformed(location, "step");
+  const path = fields(value, location).text("path");
+  if (!PATH.test(path)) throw malformed(location, "path");
+  const before = value.before === null ? null : parseThing(value.before, `${location} before`);
+  return { path, before, after: parseThing(value.after, `${location} after`) };
 }
 
-function parseThing(value: unknown, place: string): Thing {
-  if (!isObject(value)) throw malformed(place, "kind");
-  const { text } = fields(value, place);
+function parseThing(value: unknown, location: string): Thing {
+  if (!isObject(value)) throw malformed(location, "kind");
+  const { text } = fields(value, location);
   switch (value.kind) {
     case "folder":
       return { kind: value.kind };
@@ -69,12 +69,12 @@ function parseThing(value: unknown, place: string): Thing {
       const file = { kind: value.kind, sha256: text("sha256") } as const;
       if (value.was === undefined) return file;
       const { was } = value;
-      if (!isObject(was) || !isSealed(was.text)) throw malformed(place, "was");
-      const { number } = fields(was, `${place} was`);
+      if (!isObject(was) || !isSealed(was.text)) throw malformed(location, "was");
+      const { number } = fields(was, `${location} was`);
       const owner = { mode: number("mode"), uid: number("uid"), gid: number("gid") };
       return { ...file, was: { text: was.text, ...owner } };
     }
     default:
-      throw malformed(place, "kind");
+      throw malformed(location, "kind");
   }
 }

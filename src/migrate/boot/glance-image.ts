@@ -19,16 +19,16 @@ export async function download(
       throw notWritten(path, cause);
     });
   const file = await writing(open(path, "w", 0o600));
-  let [own, its, at] = [createHash("sha256"), hashOf(digest), 0];
+  let [sha256, its, at] = [createHash("sha256"), hashOf(digest), 0];
   try {
     await service.bytes(
       id,
       async () => {
-        [own, its, at] = [createHash("sha256"), hashOf(digest), 0];
+        [sha256, its, at] = [createHash("sha256"), hashOf(digest), 0];
         await writing(file.truncate(0));
       },
       async (portion) => {
-        own.update(portion);
+        sha256.update(portion);
         its?.update(portion);
         for (let done = 0; done < portion.length; ) {
           const { bytesWritten } = await writing(file.write(portion, done, undefined, at + done));
@@ -44,12 +44,12 @@ export async function download(
     await file.close();
   }
   const value = its?.digest("hex");
-  if (at === size && (digest === null || value === digest.value)) return own.digest("hex");
+  if (at === size && (digest === null || value === digest.value)) return sha256.digest("hex");
   await rm(path, { force: true });
-  const came = at === size ? `its ${digest?.algorithm} is ${value}` : `${at} bytes received`;
+  const received = at === size ? `its ${digest?.algorithm} is ${value}` : `${at} bytes received`;
   throw new MigrationError(
     "N2I-E212",
-    `image ${id} differs from its record in Glance: ${came}, expected ${at === size ? digest?.value : `${size} bytes`}`,
+    `image ${id} differs from its record in Glance: ${received}, expected ${at === size ? digest?.value : `${size} bytes`}`,
   );
 }
 
@@ -59,12 +59,12 @@ function hashOf(digest: GlanceImage["digest"]) {
 
 /** Compares a file with an image. @returns the difference. Null if there is none */
 export async function differsFrom(
-  path: string,
+  file: string,
   { id, digest }: GlanceImage,
 ): Promise<string | null> {
   const hash = hashOf(digest);
   if (hash === null) return null;
-  await portions(path, (portion) => void hash.update(portion));
+  await portions(file, (portion) => void hash.update(portion));
   const value = hash.digest("hex");
   return value === digest?.value
     ? null

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { orNull } from "../../lib/error.ts";
-import { ahead } from "../../lib/streams.ts";
+import { prefetch } from "../../lib/streams.ts";
 import { counted } from "../../lib/text.ts";
 import type { SnapshotHeader } from "../../model/artefact.ts";
 import type { BootFile } from "../../model/boot.ts";
@@ -18,7 +18,7 @@ import { saveOptions } from "../../run/saved-options.ts";
 import type { Sink } from "../../run/sink.ts";
 import { VERSION } from "../../run/version.ts";
 import { identify } from "../../systems/database/identity.ts";
-import { readHostConfigs, worldReadable } from "../../systems/database/nova-conf.ts";
+import { readableByAnyone, readHostConfigs } from "../../systems/database/nova-conf.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { claimedInstances } from "../../systems/nova-bm/check.ts";
 import { readSchema } from "../../systems/nova-bm/open.ts";
@@ -51,22 +51,25 @@ export interface ExtractRequest {
 }
 
 /** Reads nova_bm, nova and the hosts' files into the snapshot of a run, which it creates. */
-export function extract(asked: ExtractRequest, { say, during }: Pick<Sink, "say" | "during">) {
-  const { novaConf = [], tftpRoot = [], novaDb } = asked;
-  return inRun(asked.run, "extract", { kind: "migration", create: true }, async (run) => {
-    const seal = await sealFor(run, asked.keyFile);
+export function extract(
+  request: ExtractRequest,
+  { report, during }: Pick<Sink, "report" | "during">,
+) {
+  const { novaConf = [], tftpRoot = [], novaDb } = request;
+  return inRun(request.run, "extract", { kind: "migration", create: true }, async (run) => {
+    const seal = await sealFor(run, request.keyFile);
     const hosts = await readHostConfigs(novaConf, seal);
     const trees = await openTrees(tftpRoot, "--tftp-root");
     for (const spec of novaConf) {
       const path = spec.slice(spec.indexOf("=") + 1);
-      if (await worldReadable(path))
-        say(`Warning: ${path} can be read by other users, and may contain passwords.`);
+      if (await readableByAnyone(path))
+        report(`Warning: ${path} can be read by other users, and may contain passwords.`);
     }
     return closing(async (keep) => {
       const readOnly = { readOnly: true };
-      const bm = keep(await openRole("nova-bm-db", asked.novaBmDb, readOnly));
+      const bm = keep(await openRole("nova-bm-db", request.novaBmDb, readOnly));
       const nova = novaDb === undefined ? null : keep(await openRole("nova-db", novaDb, readOnly));
-      const forget = await saveOptions(run, "extract", asked);
+      const forget = await saveOptions(run, "extract", request);
       const now = new Date().toISOString();
       const made = await during(
         "extract",
@@ -132,8 +135,8 @@ export async function takeSnapshot(
   const reader = nova === null ? null : await openNova(nova, await claimedInstances(bm));
   const writer = await createArtefact(run, SNAPSHOT, header);
   try {
-    const read = ahead(readMachines(bm, schema, seal));
-    for await (const batch of ahead(seen(read, reader, trees, hosts))) {
+    const read = prefetch(readMachines(bm, schema, seal));
+    for await (const batch of prefetch(withNovaView(read, reader, trees, hosts))) {
       await turn(); // sends the next query before this batch is written
       for (const orphan of batch.orphans) {
         const finding = inspectOrphan(orphan);
@@ -168,7 +171,7 @@ export async function takeSnapshot(
 }
 
 /** Batches with Nova's view of their machines, and the findings of both. */
-async function* seen(
+async function* withNovaView(
   batches: AsyncIterable<MachineBatch>,
   reader: Awaited<ReturnType<typeof openNova>> | null,
   trees: readonly Tree[],
@@ -183,11 +186,11 @@ async function* seen(
       reader === null || machines.length === 0
         ? null
         : await reader.view(machines.map(({ node }) => node));
-    const whole =
+    const withNova =
       views === null
         ? machines
         : machines.map((machine, at) => ({ ...machine, nova: views[at] ?? null }));
-    const all = trees.length === 0 ? whole : await Promise.all(whole.map(addBoot));
+    const all = trees.length === 0 ? withNova : await Promise.all(withNova.map(addBoot));
     await turn();
     yield { orphans, machines: all.map(inspected) };
   }
@@ -210,12 +213,12 @@ async function harvest(
   const tree = treeOf(trees, service_host);
   if (tree === null) return { kind: "no-tree" };
   const root = hostOf(machine, hosts)?.tftp_root ?? "/tftpboot";
-  const named =
+  const configPath =
     typeof pxe_config_path === "string" && pxe_config_path !== ""
       ? pxe_config_path
       : `${instance_uuid}/config`;
-  const path = inFolder(named, root, instance_uuid);
-  if (path === null) return { kind: "refused", path: named, why: `is not below ${root}` };
+  const path = inFolder(configPath, root, instance_uuid);
+  if (path === null) return { kind: "refused", path: configPath, why: `is not below ${root}` };
   const content = await readText(tree, path);
   if (content.kind !== "text") return { ...content, path };
   const config = factsOf(parsePxe(content.text));

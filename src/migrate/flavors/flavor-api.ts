@@ -49,7 +49,7 @@ export async function openFlavorApi(spec: string, readOnly: boolean) {
     const identity = await identifyNovaApi(database);
     return {
       identity,
-      shown: database.shown,
+      label: database.label,
       target: createNovaTarget(database, identity, failpoint, "nova_api"),
       /** @param hosts hosts of live instances by flavor, from nova */
       async rows(hosts: FlavorRows["hosts"]): Promise<FlavorRows> {

@@ -42,7 +42,7 @@ export function openProviders(nova: Database, placement: Database): ProvidersOf 
   return async (machines) => {
     const { providers } = await readPlacement(placement, [], machines);
     const computes = (await readComputeUuids(nova, machines)) ?? new Map<string, string>();
-    const named = groupedBy(
+    const uuidsByName = groupedBy(
       providers,
       ({ name }) => name,
       ({ uuid }) => uuid,
@@ -52,7 +52,7 @@ export function openProviders(nova: Database, placement: Database): ProvidersOf 
         .map((machine) => machine.toLowerCase())
         .map((uuid) => [
           uuid,
-          { uuids: named.get(uuid) ?? [], compute: computes.get(uuid) ?? null },
+          { uuids: uuidsByName.get(uuid) ?? [], compute: computes.get(uuid) ?? null },
         ]),
     );
   };

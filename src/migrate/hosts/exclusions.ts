@@ -36,7 +36,7 @@ export async function leavingOf(
   run: RunFolder,
   plans: readonly string[],
   entries: Entries,
-  scope: Pick<Scope<PlannedMachine>, "wants">,
+  scope: Pick<Scope<PlannedMachine>, "selects">,
   { novaDb, leaveNova }: NovaOptions,
 ) {
   const machines: Going[] = [];
@@ -52,7 +52,7 @@ export async function leavingOf(
     const lines = async function* (): AsyncGenerator<readonly PlannedMachine[]> {
       for await (const batch of all()) {
         if (novaDb !== undefined)
-          for (const { bm_node_id, uuid, service_host } of batch.filter(scope.wants))
+          for (const { bm_node_id, uuid, service_host } of batch.filter(scope.selects))
             places.push({ bm_node_id, uuid, service_host });
         yield batch;
       }

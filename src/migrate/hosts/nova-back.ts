@@ -30,7 +30,7 @@ export interface NovaScope {
   /** Plans that changed rows, newest first. */
   readonly plans: readonly NovaFiles[];
   readonly all: boolean;
-  readonly wants: (step: NovaStep) => boolean;
+  readonly selects: (step: NovaStep) => boolean;
   readonly machines: (machine: PlannedMachine) => boolean;
 }
 
@@ -45,7 +45,7 @@ export interface RollbackRequest {
   readonly nova: NovaScope | null;
   /** Null if the run has no rows in Ironic, or if its options are missing. */
   readonly backend: Backend | null;
-  readonly reach: ConnectionOptions & { readonly keyFile?: string };
+  readonly connection: ConnectionOptions & { readonly keyFile?: string };
   readonly leaving: Pick<Leaving, "placed">;
 }
 
@@ -54,7 +54,7 @@ export interface Backing {
   /** Runs before each batch. If it throws, the batch does not start. */
   readonly inspect: () => Promise<void>;
   /** Receives rows that stay unchanged. */
-  readonly leave: (rows: readonly SkippedRow[]) => void;
+  readonly reportSkipped: (rows: readonly SkippedRow[]) => void;
   readonly sink: Sink;
 }
 
@@ -71,44 +71,44 @@ interface NovaBack {
 
 /** Opens nova during a rollback. Null without its database or changed rows. */
 export function withNovaBack<T>(
-  { run, nova: scope, reach, leaving }: RollbackRequest,
-  { session, leave, sink }: Backing,
+  { run, nova: scope, connection, leaving }: RollbackRequest,
+  { session, reportSkipped: onSkipped, sink }: Backing,
   watching: Watching,
   work: (nova: NovaBack | null) => Promise<T>,
 ): Promise<T> {
-  const { novaDb } = reach;
+  const { novaDb } = connection;
   if (scope === null || novaDb === undefined) return work(null);
   return closing(async (keep) => {
     const database = keep(await openRole("nova-db", novaDb, { readOnly: false }));
-    return withNova(session, database, scope.plans, watching, (place) =>
+    return withNova(session, database, scope.plans, watching, (lockedNova) =>
       work({
         async inspect() {
-          await place.watch.settle();
-          return changedHosts(place.target, scope, session.journal.entries());
+          await lockedNova.watch.settle();
+          return changedHosts(lockedNova.target, scope, session.journal.entries());
         },
-        check: place.check,
+        check: lockedNova.check,
         async part({ part, legs }, excluded) {
-          await place.watch.inspect();
+          await lockedNova.watch.inspect();
           let done = 0;
           for (const plan of scope.plans) {
             // The flavor API is opened only for its own rows.
             const api =
-              part === "api" ? await reopenFlavorApi(plan.header.api, reach, false) : null;
-            const parts = novaParts(place.target, api?.target ?? null);
-            const walked = legs.map((name) => novaLegOf(place, parts, name, plan));
-            const way = { direction: "back", only: scope, excluded } as const;
-            const undone = await execute(walked, session, way).finally(() => api?.close());
+              part === "api" ? await reopenFlavorApi(plan.header.api, connection, false) : null;
+            const parts = novaParts(lockedNova.target, api?.target ?? null);
+            const walked = legs.map((name) => novaLegOf(lockedNova, parts, name, plan));
+            const course = { direction: "back", only: scope, excluded } as const;
+            const undone = await execute(walked, session, course).finally(() => api?.close());
             const shared =
               undone.shared === 0 ? "" : `. ${undone.shared} shared rows remain until --all`;
             sink.result(
-              `Rollback of nova, ${part}: ${counted(undone.done, "row")} restored, ${undone.found} already restored, ${undone.left.length + undone.kept} left${shared}.`,
+              `Rollback of nova, ${part}: ${counted(undone.done, "row")} restored, ${undone.found} already restored, ${undone.skipped.length + undone.retained} left${shared}.`,
             );
-            leave(undone.left);
+            onSkipped(undone.skipped);
             done += undone.done;
             if (undone.stopped) return { done, stopped: true };
           }
           if (part === "hosts")
-            reportNewComputes(await newComputesOf(run, scope, database, leaving), leave, sink);
+            reportNewComputes(await newComputesOf(run, scope, database, leaving), onSkipped, sink);
           return { done, stopped: false };
         },
       }),
@@ -125,20 +125,20 @@ export async function changedHosts(
   const found = new Map<string, string>();
   const { hosts } = novaParts(nova, null);
   for (const plan of scope.plans)
-    for (const [machine, why] of await changedSince(novaLeg(hosts, "hosts", plan), entries, scope))
-      found.set(machine, `in nova ${why}`);
+    for (const [machine, text] of await changedSince(novaLeg(hosts, "hosts", plan), entries, scope))
+      found.set(machine, `in nova ${text}`);
   return found;
 }
 
 /** Compute nodes that Nova created since are not this run's, so they are only reported. */
 function reportNewComputes(
   added: readonly NewCompute[],
-  leave: Backing["leave"],
+  reportSkipped: Backing["reportSkipped"],
   { result }: Sink,
 ): void {
   if (added.length === 0) return;
-  leave(
-    added.map((compute) => ({ id: `compute_nodes:${compute.id}`, why: reasonForNew(compute) })),
+  reportSkipped(
+    added.map((compute) => ({ id: `compute_nodes:${compute.id}`, reason: reasonForNew(compute) })),
   );
   const ids = added.map(({ id }) => id).join(", ");
   result(
@@ -153,22 +153,22 @@ export function reasonForNew({ host, hypervisor_hostname }: NewCompute): string 
 /** Compute nodes that Nova created since, of machines that are rolled back. */
 export async function newComputesOf(
   run: RunFolder,
-  { plans, machines: wants }: NovaScope,
+  { plans, machines: selects }: NovaScope,
   database: Database,
   { placed }: RollbackRequest["leaving"],
 ): Promise<readonly NewCompute[]> {
   const found = new Map<number, NewCompute>();
   const placesOf = await openPlaces(database);
-  const known = await plannedComputesOf(plans);
+  const planned = await plannedComputesOf(plans);
   for (const nova of plans) {
     const machines = async function* (): AsyncGenerator<readonly PlacedMachine[]> {
       const read = placed.get(nova.sha256);
       if (read !== undefined) return yield* inPortions(read);
       // A plan that loaded nothing was not read before.
       const plan = await openPlan(await findPlan(run, nova.sha256));
-      for await (const batch of plan.lines()) yield batch.filter(wants);
+      for await (const batch of plan.lines()) yield batch.filter(selects);
     };
-    for await (const compute of newComputes(machines(), placesOf, known))
+    for await (const compute of newComputes(machines(), placesOf, planned))
       if (!found.has(compute.id)) found.set(compute.id, compute);
   }
   return [...found.values()];
@@ -195,15 +195,15 @@ async function plannedComputesOf(plans: readonly NovaFiles[]) {
 export async function novaStepsBack(
   scope: NovaScope,
   entries: Entries,
-  reach: ConnectionOptions,
+  connection: ConnectionOptions,
 ): Promise<number> {
   let count = 0;
   for (const plan of scope.plans)
     for (const leg of NOVA_LEGS) {
-      const own = await countBack(novaJournalled(leg, plan), entries, scope);
-      count += own;
-      if (own === 0 || leg !== "api" || reach.novaDb === undefined) continue;
-      const api = await reopenFlavorApi(plan.header.api, reach, true);
+      const legCount = await countBack(novaJournalled(leg, plan), entries, scope);
+      count += legCount;
+      if (legCount === 0 || leg !== "api" || connection.novaDb === undefined) continue;
+      const api = await reopenFlavorApi(plan.header.api, connection, true);
       await api?.close();
     }
   return count;

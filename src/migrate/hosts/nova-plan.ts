@@ -52,17 +52,17 @@ export interface NovaPlaces {
 export async function planNova(
   { database, api }: NovaPlaces,
   source: { readonly snapshot: SnapshotHeader; readonly site: Site },
-  asked: NovaRequest,
+  request: NovaRequest,
   moment: { readonly release: string; readonly now: string },
 ) {
-  const choice: Choice = choiceOf(asked.computeHosts);
+  const choice: Choice = choiceOf(request.computeHosts);
   const target = await identifyNova(database);
-  checkSource(source.snapshot, target, database.shown);
-  const how = { ...asked.flavors, ...traitsOf(moment.release) };
+  checkSource(source.snapshot, target, database.label);
+  const how = { ...request.flavors, ...traitsOf(moment.release) };
   const at = moment.now.slice(0, 19).replace("T", " ");
   const reader = await openHosts(database, target);
   const gate = createGate(how.clustered, target);
-  const hosts = createHosts(reader.world, choice, acceptedBy(source.site), gate, at);
+  const hosts = createHosts(reader.tables, choice, acceptedBy(source.site), gate, at);
   const facts = gather();
   const selection = createSelection(choice);
   let files: NovaWriter | null = null;
@@ -102,13 +102,13 @@ export async function planNova(
     async end(): Promise<readonly Finding[]> {
       const { write, find } = writer();
       const selected = selection.end();
-      const moved = hosts.end(await reader.use(hosts.left()));
+      const moved = hosts.end(await reader.use(hosts.sources()));
       const flavors = await flavorSteps({ database: reader.database, api }, facts, how, at);
       await write([...moved.steps, ...flavors.steps]);
       const schema = judgeSchema(
         target.schema_version,
         api !== null,
-        asked.computeHosts.length > 0,
+        request.computeHosts.length > 0,
       );
       const findings = [...moved.findings, ...selected, ...flavors.findings, ...schema];
       await find(findings);
@@ -118,7 +118,7 @@ export async function planNova(
     about(): { readonly header: NovaPlanHeader; readonly counts: NovaPlanCounts } {
       const { api: apart, ...inNova } = writer().counts();
       const counts = { ...inNova, ...(api !== null && { api: apart }), stopped: hosts.stopped() };
-      return { header: headerOf(target, asked, api, moment.now), counts };
+      return { header: headerOf(target, request, api, moment.now), counts };
     },
     close: reader.close,
   };
@@ -136,9 +136,9 @@ function headerOf(
     ...(api !== null && { api: api.identity }),
     compute_hosts: computeHosts,
     asked: [
-      ...computeHosts.map((word) => `compute host ${word}`),
+      ...computeHosts.map((value) => `compute host ${value}`),
       `images of flavors: ${flavors.images.do}`,
-      ...(api === null ? [] : [`flavors of ${api.shown}`]),
+      ...(api === null ? [] : [`flavors of ${api.label}`]),
     ],
   };
 }
@@ -151,9 +151,9 @@ async function flavorSteps(
   at: string,
 ): Promise<{ readonly steps: readonly NovaStep[]; readonly findings: readonly Finding[] }> {
   const flavors = await readFlavorRows(database);
-  const others = (await api?.rows(flavors.hosts)) ?? null;
-  refuseUnknown(how.named, others === null ? [flavors] : [flavors, others]);
-  const rows = others === null ? [flavors] : [withoutThose(flavors, others), others];
+  const apiFlavors = (await api?.rows(flavors.hosts)) ?? null;
+  refuseUnknown(how.selected, apiFlavors === null ? [flavors] : [flavors, apiFlavors]);
+  const rows = apiFlavors === null ? [flavors] : [withoutThose(flavors, apiFlavors), apiFlavors];
   const planned = rows.map((some) => planFlavors(some, facts, how, at));
   return {
     steps: planned.flatMap(({ steps }) => steps),
@@ -193,7 +193,7 @@ const NO_ROWS: MachineRows = { instance: null, elsewhere: false, volumes: [], co
 function checkSource(
   { source }: SnapshotHeader,
   found: NovaPlanHeader["target"],
-  shown: string,
+  label: string,
 ): void {
   const { nova } = source;
   if (nova === null)
@@ -204,7 +204,7 @@ function checkSource(
   if (other !== undefined)
     throw new MigrationError(
       "N2I-E202",
-      `--nova-db ${shown} is not the nova database of the snapshot: ${other} was ${nova[other]}, is ${found[other]}`,
+      `--nova-db ${label} is not the nova database of the snapshot: ${other} was ${nova[other]}, is ${found[other]}`,
     );
 }
 

@@ -26,10 +26,10 @@ import { checkNova } from "./nova-target.ts";
  * @throws MigrationError N2I-E300 if the plans were made for another nova
  */
 export async function* previewNova(
-  { run, entries, nova: scope, reach, leaving }: RollbackRequest,
+  { run, entries, nova: scope, connection, leaving }: RollbackRequest,
   ironic: (excluded: Excluded) => AsyncGenerator<UndoPreview, Excluded>,
 ): AsyncGenerator<UndoPreview> {
-  const { novaDb } = reach;
+  const { novaDb } = connection;
   const database =
     scope === null || novaDb === undefined
       ? null
@@ -37,16 +37,16 @@ export async function* previewNova(
   try {
     const nova = database && (await openFor(database, scope?.plans ?? []));
     const excluded = scope && nova ? await changedHosts(nova, scope, entries) : new Map();
-    const stays = yield* ironic(excluded);
+    const unchanged = yield* ironic(excluded);
     if (scope === null) return;
-    const all = new Map([...excluded, ...stays]);
-    yield* rowsOf(scope, entries, all, nova === null ? unasked : legsOf(nova, reach));
+    const all = new Map([...excluded, ...unchanged]);
+    yield* rowsOf(scope, entries, all, nova === null ? unasked : legsOf(nova, connection));
     for (const compute of database === null
       ? []
       : await newComputesOf(run, scope, database, leaving)) {
       const { id, bm_node_id } = compute;
       const row = { action: "leave", resource: "compute_nodes", uuid: String(id) } as const;
-      yield { ...row, bm_node_id, why: reasonForNew(compute) };
+      yield { ...row, bm_node_id, reason: reasonForNew(compute) };
     }
   } finally {
     await database?.close();
@@ -75,8 +75,8 @@ async function* rowsOf(
       const leg = await open(name, plan);
       try {
         for await (const batch of inspectBack(leg, entries, scope, excluded))
-          yield* batch.flatMap(({ change, state: { is, why } }) =>
-            is === "after" ? [] : [shown(change, is === "other" ? why : null)],
+          yield* batch.flatMap(({ change, state: { is, reason } }) =>
+            is === "after" ? [] : [previewOf(change, is === "other" ? reason : null)],
           );
       } finally {
         await leg.close?.();
@@ -86,25 +86,25 @@ async function* rowsOf(
 
 /** Without `--nova-db`, all rows stay. */
 async function unasked(name: NovaLegName, plan: NovaFiles): Promise<Opened> {
-  const stays = { is: "other", why: "--nova-db is not specified" } as const;
+  const state = { is: "other", reason: "--nova-db is not specified" } as const;
   const inspect = (steps: readonly NovaStep[]) =>
-    Promise.resolve(steps.map(({ id }) => ({ id, ...stays })));
+    Promise.resolve(steps.map(({ id }) => ({ id, ...state })));
   const leg = novaJournalled(name, plan);
   return { ...leg, part: { ...leg.part, inspect } };
 }
 
-function legsOf(nova: NovaTarget, reach: ConnectionOptions): typeof unasked {
+function legsOf(nova: NovaTarget, connection: ConnectionOptions): typeof unasked {
   const parts = novaParts(nova, null);
   return async (name, plan) => {
-    const api = name === "api" ? await reopenFlavorApi(plan.header.api, reach, true) : null;
+    const api = name === "api" ? await reopenFlavorApi(plan.header.api, connection, true) : null;
     if (api === null) return novaLeg(parts[name], name, plan);
     return { ...novaLeg(novaParts(nova, api.target).api, "api", plan), close: api.close };
   };
 }
 
-/** @param why the reason why it stays. Null if it is restored */
-function shown({ table, id }: NovaStep, why: string | null): UndoPreview {
-  const action = why === null ? "restore" : "leave";
+/** @param reason the reason why it stays. Null if it is restored */
+function previewOf({ table, id }: NovaStep, reason: string | null): UndoPreview {
+  const action = reason === null ? "restore" : "leave";
   const uuid = id.slice(id.indexOf(":") + 1);
-  return { action, resource: table, uuid, bm_node_id: null, why };
+  return { action, resource: table, uuid, bm_node_id: null, reason };
 }

@@ -17,7 +17,7 @@ export function isThrough(
 ): boolean {
   const legs = NOVA_NAMES.map((name) => ownershipOf(entries, name, sha256));
   const reached = legs.map((leg) => {
-    const done = leg.begun.filter((span) => isDone(leg, span, away));
+    const done = leg.started.filter((span) => isDone(leg, span, away));
     return Math.max(0, ...done.map(({ to }) => to));
   });
   const rows = reached.reduce((sum, to) => sum + to, 0);
@@ -34,9 +34,9 @@ function isDone({ undone }: Ownership, span: Span, away: TakenBack | null): bool
 /** Whether a load without `--leave-nova` stopped before the last of Nova's rows. */
 export function skipsNova(plan: NovaPlan, entries: Entries, away: TakenBack | null): boolean {
   if (isThrough(plan, entries, away)) return false;
-  const begun = batchesOf(entries, IRONIC).findLast(
+  const lastBatch = batchesOf(entries, IRONIC).findLast(
     (entry) => entry.do === "begin" && entry.plan === plan.sha256,
   );
-  if (begun?.do === "begin") return begun.nova === "follows";
+  if (lastBatch?.do === "begin") return lastBatch.nova === "follows";
   return NOVA_NAMES.some((name) => plansOf(entries, name).includes(plan.sha256));
 }

@@ -89,10 +89,10 @@ export async function withNovaBackend<T>(
   run: RunFolder,
   session: RunSession,
   plan: Footer<PlanCounts>,
-  words: NovaOptions,
+  options: NovaOptions,
   work: (side: NovaSide | null) => Promise<T>,
 ): Promise<T> {
-  const { novaDb, leaveNova, confirm, watching } = words;
+  const { novaDb, leaveNova, confirm, watching } = options;
   const file = await novaPlanOf(run, plan);
   if (novaDb === undefined) {
     if (!leaveNova) checkUnasked(file);
@@ -102,41 +102,41 @@ export async function withNovaBackend<T>(
     throw new MigrationError("N2I-E114", `${run.path}/plan was made without Nova`, {
       fix: "Run plan again with --nova-db.",
     });
-  if (words.novaApiDb !== undefined && file.header.api === undefined)
+  if (options.novaApiDb !== undefined && file.header.api === undefined)
     throw new MigrationError("N2I-E114", "the plan for Nova has no flavors outside of nova", {
       fix: "Run plan again with the same options.",
     });
   return closing(async (keep) => {
     const database = keep(await openRole("nova-db", novaDb, { readOnly: false }));
-    const api = await reopenFlavorApi(file.header.api, words, false);
+    const api = await reopenFlavorApi(file.header.api, options, false);
     if (api !== null) keep(api);
     const { api: apart = 0 } = file.counts;
     const inNova = stepsOf(file.counts) - apart;
-    if (inNova > 0) await confirm(`Change ${counted(inNova, "row")} of ${database.shown}?`);
-    if (apart > 0) await confirm(`Change ${apart} extra specs of ${api?.shown}?`);
-    return withNova(session, database, [file], watching, (place) => {
-      const parts = novaParts(place.target, api?.target ?? null);
-      const walk = (names: readonly NovaLegName[], excluded?: Excluded) => {
-        const legs = names.map((name) => novaLegOf(place, parts, name, file));
+    if (inNova > 0) await confirm(`Change ${counted(inNova, "row")} of ${database.label}?`);
+    if (apart > 0) await confirm(`Change ${apart} extra specs of ${api?.label}?`);
+    return withNova(session, database, [file], watching, (lockedNova) => {
+      const parts = novaParts(lockedNova.target, api?.target ?? null);
+      const executeLegs = (names: readonly NovaLegName[], excluded?: Excluded) => {
+        const legs = names.map((name) => novaLegOf(lockedNova, parts, name, file));
         return execute(legs, session, { direction: "forward", excluded });
       };
-      const { take, lines } = tenantsOf(words.lines, choiceOf(file.header.compute_hosts ?? []));
+      const { take, lines } = tenantsOf(options.lines, choiceOf(file.header.compute_hosts ?? []));
       return work({
-        ...{ lines, inspect: place.watch.inspect },
+        ...{ lines, inspect: lockedNova.watch.inspect },
         async check() {
           const machines = await take();
           await checkRequests(database, machines, watching);
           await inspectNova(file, parts, session.journal.entries());
-          await place.watch.settle();
+          await lockedNova.watch.settle();
           // The plan's machines are read, so only Nova is read here.
           await checkTenants(session.journal.entries(), database, machines, plan.sha256);
         },
         async flavors() {
-          const all = await walk(FORWARD.beforeIronic);
+          const all = await executeLegs(FORWARD.beforeIronic);
           // A stop during the last flavor batch also stops the machines that follow.
           return { ...all, stopped: session.stopping() };
         },
-        hosts: (excluded) => walk(FORWARD.afterIronic, excluded),
+        hosts: (excluded) => executeLegs(FORWARD.afterIronic, excluded),
       });
     });
   });
@@ -146,7 +146,7 @@ type Lines = MachinePlan["lines"];
 
 /** The plan's machines for checks in Nova, so that its lines are parsed once. */
 export function tenantsOf(plan: Lines, choice: Choice) {
-  let known: Iterable<Placed> | null = null;
+  let cached: Iterable<Placed> | null = null;
   async function* lines(): ReturnType<Lines> {
     const placed: Placed[] = [];
     let from = 0;
@@ -157,16 +157,16 @@ export function tenantsOf(plan: Lines, choice: Choice) {
       yield batch;
     }
     // Only a complete pass has all machines.
-    known = placed;
+    cached = placed;
   }
   return {
     /** The plan's lines. A complete pass over them is cached for `take`. */
     lines,
     /** The machines of the last or a new pass. They are released afterwards, to free memory. */
     async take(): Promise<Iterable<Placed>> {
-      if (known === null) for await (const _ of lines());
-      const taken = known ?? [];
-      known = null;
+      if (cached === null) for await (const _ of lines());
+      const taken = cached ?? [];
+      cached = null;
       return taken;
     },
   };
@@ -198,14 +198,14 @@ async function checkTenants(
   machines: Iterable<Placed>,
   sha256: string,
 ): Promise<void> {
-  const begun = startedAt(ownershipOf(entries, IRONIC, sha256));
+  const inRun = startedAt(ownershipOf(entries, IRONIC, sha256));
   const now = {
     ...{ instancesOf: openInstances(database), onNodes: await openOnNodes(database) },
     nova: database,
   };
   const stale = createSeveral();
   const first = function* () {
-    for (const batch of inPortions(machines, TOGETHER)) yield batch.filter(({ at }) => !begun(at));
+    for (const batch of inPortions(machines, TOGETHER)) yield batch.filter(({ at }) => !inRun(at));
   };
   for await (const what of changedTenants(first(), now)) stale.add(what);
   if (stale.length === 0) return;
@@ -228,8 +228,8 @@ async function inspectNova(
     const { part, lines } = novaLeg(parts[name], name, plan);
     for await (const { span, lines: steps } of batches(lines(), part.size)) {
       if (wasStarted(ownership, span)) continue;
-      for (const { id, is, why } of await part.inspect(steps))
-        if (is === "other") stale.push(`${id} ${why}`);
+      for (const { id, is, reason } of await part.inspect(steps))
+        if (is === "other") stale.push(`${id} ${reason}`);
     }
   }
   if (stale.length > 0)

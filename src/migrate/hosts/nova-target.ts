@@ -20,14 +20,10 @@ import { type Watching, watchComputes } from "./nova-watch.ts";
 type ComputeWatch = Awaited<ReturnType<typeof watchComputes>>;
 
 /** @throws MigrationError N2I-E300 with the differences */
-export function checkNova(
-  planned: NovaIdentity,
-  found: NovaIdentity,
-  other = "another nova",
-): void {
+export function checkNova(planned: NovaIdentity, found: NovaIdentity, what = "another nova"): void {
   const changed = differences(planned, found, ["schema_version", "head"]);
   if (changed.length > 0)
-    throw new MigrationError("N2I-E300", `the plan was made for ${other}: ${changed.join("; ")}`);
+    throw new MigrationError("N2I-E300", `the plan was made for ${what}: ${changed.join("; ")}`);
 }
 
 interface LockedNova {
@@ -45,7 +41,7 @@ export async function withNova<T>(
   database: Database,
   plans: readonly NovaFiles[],
   watching: Watching,
-  work: (place: LockedNova) => Promise<T>,
+  work: (lockedNova: LockedNova) => Promise<T>,
 ): Promise<T> {
   const identity = await identifyNova(database);
   for (const { header } of plans) checkNova(header.target, identity);

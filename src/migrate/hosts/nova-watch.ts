@@ -10,7 +10,7 @@ export interface Watching {
   readonly allowed: boolean;
   /** The operator accepts requests that are left in a message queue. */
   readonly queued?: boolean;
-  readonly tell: (text: string) => void;
+  readonly report: (text: string) => void;
 }
 
 /** Milliseconds between two checks. */
@@ -20,12 +20,12 @@ const PACE = 500;
 export async function watchComputes(
   beats: NovaTarget["beats"],
   hosts: readonly string[],
-  { seconds, allowed, tell }: Watching,
+  { seconds, allowed, report }: Watching,
   stopping: () => boolean,
 ) {
   const first = await beats(hosts);
   if (hosts.length > 0 && first.length === 0)
-    tell(
+    report(
       `Warning: nova has no nova-compute on ${listed(hosts, NAMED)}, so no heartbeat is watched.`,
     );
   const end = moment() + seconds * 1000;
@@ -34,7 +34,7 @@ export async function watchComputes(
     if (running.length === 0) return;
     const text = `nova-compute reported from ${listed(running, NAMED)}`;
     if (!allowed) throw new MigrationError("N2I-E310", text);
-    if (now === first) tell(`Warning: ${text}`);
+    if (now === first) report(`Warning: ${text}`);
   };
   const inspect = async (): Promise<void> => check(await beats(hosts));
   const waitUntil = async (time: number, each?: () => Promise<void>): Promise<void> => {
@@ -42,10 +42,10 @@ export async function watchComputes(
       await rest(Math.max(0, Math.min(PACE, time - moment())));
   };
   // Waits for the rest of a minute, in case the last report was final.
-  const left = allowed ? 0 : restOfMinute(first);
-  if (left > 0) {
-    tell(`A nova-compute reported nearly a minute ago: waiting ${left} s for another report.`);
-    await waitUntil(moment() + left * 1000);
+  const delay = allowed ? 0 : restOfMinute(first);
+  if (delay > 0) {
+    report(`A nova-compute reported nearly a minute ago: waiting ${delay} s for another report.`);
+    await waitUntil(moment() + delay * 1000);
     await inspect();
   } else await check(first);
   return {
@@ -54,7 +54,7 @@ export async function watchComputes(
     /** Checks repeatedly until the watch time is over, counted from the opening. */
     async settle(): Promise<void> {
       if (!allowed && first.length > 0 && moment() < end) {
-        tell(`Watching heartbeats of nova-compute for ${seconds} s.`);
+        report(`Watching heartbeats of nova-compute for ${seconds} s.`);
         await waitUntil(end, inspect);
       }
       await inspect();

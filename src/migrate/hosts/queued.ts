@@ -37,8 +37,8 @@ export async function readQueued(
 
 /** MySQL and MariaDB hide tables without a grant. A query by name shows the missing grant. */
 export async function unreadQueues(database: Database): Promise<NovaFacts["unqueued"]> {
-  const wanted = new Map(REQUEST_TABLES.map((table) => [table, new Set(["SELECT"] as const)]));
-  const { statements, grants } = await lacking(database, wanted);
+  const privileges = new Map(REQUEST_TABLES.map((table) => [table, new Set(["SELECT"] as const)]));
+  const { statements, grants } = await lacking(database, privileges);
   if (statements.length === 0) return null;
   return { tables: statements.map((statement) => statement.replace("SELECT ", "")), grants };
 }
@@ -51,14 +51,14 @@ export async function unreadQueues(database: Database): Promise<NovaFacts["unque
 export async function checkQueued(
   database: Database,
   instances: Iterable<QueuedInstance>,
-  { queued = false, tell }: Pick<Watching, "queued" | "tell">,
+  { queued = false, report }: Pick<Watching, "queued" | "report">,
 ): Promise<void> {
   await mustReadRequests(database);
   const found = await readQueued(database, instances);
   if (found.length === 0) return;
-  const named = found.slice(0, NAMED).map(({ instance, text }) => `instance ${instance}: ${text}`);
+  const first = found.slice(0, NAMED).map(({ instance, text }) => `instance ${instance}: ${text}`);
   const more = found.length > NAMED ? `; and ${found.length - NAMED} more` : "";
-  const text = `${named.join("; ")}${more}`;
+  const text = `${first.join("; ")}${more}`;
   if (!queued) throw new MigrationError("N2I-E314", text);
-  tell(`Warning: ${text}`);
+  report(`Warning: ${text}`);
 }

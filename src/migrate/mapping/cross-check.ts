@@ -68,13 +68,13 @@ export function crossFaults({ rules, drivers, states, heads, hardware, targets }
 
 /** Each outcome that loads a machine needs a state in the release, and each driver needs a row. */
 export function targetFaults(
-  { states: named, drivers: planned }: TargetDoc,
+  { states: releaseDrivers, drivers: planned }: TargetDoc,
   { states, drivers }: Checked,
 ): Faults {
   const rows = new Set(drivers.drivers.map(({ name }) => name));
   return [
     ...Object.keys(states.outcomes)
-      .filter((outcome) => outcome !== "block" && named[outcome] === undefined)
+      .filter((outcome) => outcome !== "block" && releaseDrivers[outcome] === undefined)
       .map((outcome) => `/states ${outcome} is missing`),
     ...Object.keys(planned)
       .filter((name) => !rows.has(name))
@@ -108,8 +108,8 @@ function hardwareFaults(hardware: Hardware, targets: readonly TargetDoc[]): Faul
       .filter((release) => !releases.includes(release))
       .map((release) => `/ ${release} is not a release in mappings/targets`),
     ...Object.values(hardware.classic)
-      .filter(({ needs }) => needs !== undefined && hardware.needs[needs] === undefined)
-      .map(({ needs }) => `/needs ${needs} is missing`),
+      .filter(({ needs: key }) => key !== undefined && hardware.needs[key] === undefined)
+      .map(({ needs: key }) => `/needs ${key} is missing`),
     ...targets.flatMap(({ release, drivers }) => {
       const has = hardwareOf(hardware, release, releases).drivers;
       return Object.values(drivers).flatMap((planned) =>
@@ -146,12 +146,12 @@ export function columnFaults(
   target: TargetDoc,
   path: string,
 ): Faults {
-  const known = new Set([...columns.map(({ name }) => name), ...extraFields(target)]);
+  const columnNames = new Set([...columns.map(({ name }) => name), ...extraFields(target)]);
   return rules.flatMap((rule, at) => {
     const key = [...rule.to.matchAll(/\$(\w+)/g)].find(([, name]) => !(`${name}` in target.keys));
     if (key !== undefined) return [`${path}/${at}/to ${key[0]} is not a key of ${target.release}`];
     const name = column(rule, target);
-    return rule.optional === true || name === "" || known.has(name)
+    return rule.optional === true || name === "" || columnNames.has(name)
       ? []
       : [`${path}/${at}/to ${name} is not a column of ${target.release}`];
   });
@@ -164,8 +164,8 @@ export function neededFaults(
   target: TargetDoc,
   table: string,
 ): Faults {
-  const given = new Set(rules.map((rule) => column(rule, target)));
+  const mapped = new Set(rules.map((rule) => column(rule, target)));
   return columns
-    .filter(({ name, null: nullable, auto }) => !nullable && auto !== true && !given.has(name))
+    .filter(({ name, null: nullable, auto }) => !nullable && auto !== true && !mapped.has(name))
     .map(({ name }) => `/${table} no rule sets ${name}, which ${target.release} needs`);
 }

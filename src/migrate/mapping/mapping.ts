@@ -45,13 +45,13 @@ export function checkDocuments(ajv: Ajv2020, documents: Documents): Checked {
       listedFaults(name, schemaFaults(target, document)),
     ),
   ]);
-  const whole = extended(documents.targets);
-  refuse(whole.map(({ name, document }) => listedFaults(name, schemaFaults(target, document))));
-  const checked = typed(documents, whole);
+  const merged = extended(documents.targets);
+  refuse(merged.map(({ name, document }) => listedFaults(name, schemaFaults(target, document))));
+  const checked = typed(documents, merged);
   const faults = crossFaults(checked);
   refuse([
     ...SINGLE.map((name) => listedFaults(fileOf(name), faults[name] ?? [])),
-    ...whole.map(({ name, document }) => listedFaults(name, targetFaults(document, checked))),
+    ...merged.map(({ name, document }) => listedFaults(name, targetFaults(document, checked))),
   ]);
   return checked;
 }
@@ -61,9 +61,9 @@ const TABLES = ["node", "port"] as const;
 /** Only for documents that were validated against the schemas of these types. */
 function typed(
   { rules, drivers, states, heads, hardware, rest }: Readonly<Record<Single, unknown>>,
-  whole: readonly DocumentFile<TargetDoc>[],
+  merged: readonly DocumentFile<TargetDoc>[],
 ): Checked {
-  const targets = whole.map(({ document }) => document);
+  const targets = merged.map(({ document }) => document);
   return { rules, drivers, states, heads, hardware, rest, targets } as Checked;
 }
 
@@ -76,13 +76,13 @@ function extended(documents: readonly DocumentFile[]): readonly DocumentFile<Tar
   const releases = documents as readonly DocumentFile<Written>[];
   // If a release has two documents, the first counts and the other is reported.
   const byRelease = new Map(
-    releases.toReversed().map((named) => [named.document.release, named] as const),
+    releases.toReversed().map((file) => [file.document.release, file] as const),
   );
   const merged = new Map<Written, JsonObject>();
   const faults: string[] = [];
-  const whole = releases.flatMap((named) => {
-    const { name, document } = named;
-    if (byRelease.get(document.release) !== named)
+  const result = releases.flatMap((file) => {
+    const { name, document } = file;
+    if (byRelease.get(document.release) !== file)
       faults.push(listedFaults(name, [`/release ${document.release} has another document`]));
     const chain = chainOf(document, byRelease);
     if (typeof chain !== "string")
@@ -92,7 +92,7 @@ function extended(documents: readonly DocumentFile[]): readonly DocumentFile<Tar
   });
   refuse(faults);
   // The schema describes this type.
-  return whole.sort(
+  return result.sort(
     (left, right) => left.depth - right.depth,
   ) as unknown as readonly DocumentFile<TargetDoc>[];
 }
@@ -153,14 +153,14 @@ function merge(base: Json | undefined, change: Json): Json {
   return { ...base, ...Object.fromEntries(merged) };
 }
 
-/** Merges the documents of a chain. @param known merged documents, to which new ones are added */
-function mergedOf(chain: readonly Written[], known: Map<Written, JsonObject>): JsonObject {
+/** Merges the documents of a chain. @param merged merged documents, to which new ones are added */
+function mergedOf(chain: readonly Written[], merged: Map<Written, JsonObject>): JsonObject {
   return chain.reduce<JsonObject>((base, document) => {
-    const { extends: _, ...own } = document;
+    const { extends: _, ...overrides } = document;
     // Merged objects are objects.
-    const whole = known.get(document) ?? (merge(base, own) as JsonObject);
-    known.set(document, whole);
-    return whole;
+    const combined = merged.get(document) ?? (merge(base, overrides) as JsonObject);
+    merged.set(document, combined);
+    return combined;
   }, {});
 }
 

@@ -63,14 +63,14 @@ interface How {
 /** Access to Ironic through its database or its API. */
 export interface Backend {
   readonly kind: "db" | "rest";
-  readonly shown: string;
+  readonly label: string;
   readonly same: (seal: Seal) => SameSecret;
-  /** @param said the release, if it is ambiguous @throws MigrationError N2I-E2... */
-  readonly open: (said: string | undefined, seal: Seal, how?: How) => Promise<Opened>;
+  /** @param requested the release, if it is ambiguous @throws MigrationError N2I-E2... */
+  readonly open: (requested: string | undefined, seal: Seal, how?: How) => Promise<Opened>;
   /** The access that removes a node's protection, and its lock. */
-  readonly guard: (said: string | undefined) => Promise<Guarding>;
+  readonly guard: (requested: string | undefined) => Promise<Guarding>;
   /** The current identity of the target, read again. */
-  readonly identify: (said: string | undefined) => Promise<TargetIdentity>;
+  readonly identify: (requested: string | undefined) => Promise<TargetIdentity>;
   /** Waits for the transaction of an earlier run, if any. @throws MigrationError N2I-E318 */
   readonly committed: () => Promise<void>;
   /** UUIDs of the oldest nodes, limited. Null over REST. */
@@ -111,11 +111,11 @@ export function databaseBackend(
 ): Backend {
   return {
     kind: "db",
-    shown: database.shown,
+    label: database.label,
     same: sameSecret,
-    async open(said, seal, { planning = false, staged = false } = {}) {
-      const found = await identifyTarget(database, mappings, said);
-      if (planning) expectRelease(found.release, said);
+    async open(requested, seal, { planning = false, staged = false } = {}) {
+      const found = await identifyTarget(database, mappings, requested);
+      if (planning) expectRelease(found.release, requested);
       const { identity, release } = found;
       const load = { staged, lockWait: lockWait * 1000, rest };
       return {
@@ -123,12 +123,12 @@ export function databaseBackend(
         target: createTarget({ database, release, seal }, identity, failpoint, load),
       };
     },
-    async guard(said) {
-      const { identity, release } = await identifyTarget(database, mappings, said);
+    async guard(requested) {
+      const { identity, release } = await identifyTarget(database, mappings, requested);
       const guard = createGuard(database, release);
       return { identity, release, guard, inFlight: 1, lock: () => lockTarget(database) };
     },
-    identify: async (said) => (await identifyTarget(database, mappings, said)).identity,
+    identify: async (requested) => (await identifyTarget(database, mappings, requested)).identity,
     committed: () => committed(database),
     oldest: (most) => oldestNodes(database, most),
     scannedKeys: () => scannedKeys(database),
@@ -156,20 +156,20 @@ function restBackend(
 ): Backend {
   const most = Math.floor(inFlight);
   const services: RestService[] = [];
-  const open = async (said: string | undefined): Promise<RestService> => {
+  const open = async (requested: string | undefined): Promise<RestService> => {
     const service = await waitingFor("logging in and reading the version of Ironic", () =>
-      openService(cloud, releases, rest, said, limit).catch(orByRows),
+      openService(cloud, releases, rest, requested, limit).catch(orByRows),
     );
     services.push(service);
     return service;
   };
   return {
     kind: "rest",
-    shown: cloud.endpoints.baremetal ?? cloud.from,
+    label: cloud.endpoints.baremetal ?? cloud.from,
     same: sameOver,
-    async open(said, seal, { planning = false, unprotected } = {}) {
-      const service = await open(said);
-      if (planning) expectServiceRelease(service, said);
+    async open(requested, seal, { planning = false, unprotected } = {}) {
+      const service = await open(requested);
+      if (planning) expectServiceRelease(service, requested);
       const { identity, release } = service;
       const driving = {
         ...{ inFlight: most, lockWait: lockWait * 1000 },
@@ -178,13 +178,13 @@ function restBackend(
       const target = createRestTarget(service, rest, seal, driving, failpoint);
       return { identity, release, target };
     },
-    async guard(said) {
-      const service = await open(said);
+    async guard(requested) {
+      const service = await open(requested);
       const { identity, release } = service;
       const guard = createRestGuard(service, rest, most);
       return { identity, release, guard, inFlight: most, lock: () => Promise.resolve(NO_LOCK) };
     },
-    identify: async (said) => (await open(said)).identity,
+    identify: async (requested) => (await open(requested)).identity,
     committed: () => Promise.resolve(),
     oldest: null,
     scannedKeys: null,

@@ -66,11 +66,11 @@ async function readMappings(): Promise<Mappings> {
     },
     forRelease: ({ doc, node, port }, site) => mappingFor(checked, doc, { node, port }, site),
     validator(release) {
-      const known =
+      const cached =
         validators.get(release) ??
         ajvFor({ often: true }).then((ajv) => recordValidator(ajv, release));
-      validators.set(release, known);
-      return known;
+      validators.set(release, cached);
+      return cached;
     },
   };
 }

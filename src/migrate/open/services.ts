@@ -38,7 +38,7 @@ export async function openManageClients(
   const service = await waitingFor("logging in and reading the version of Ironic", () =>
     openService(cloud, releases, rest, undefined, limit),
   );
-  kept(keep, service.session.close);
+  registerClose(keep, service.session.close);
   return { ...{ service, cloud, limit }, ...servicesOf(cloud, limit, keep, lasts) };
 }
 
@@ -65,19 +65,19 @@ export function servicesOf(
     what: string,
     open: () => Promise<T>,
   ): (() => Promise<T | null>) => {
-    let known: Promise<T | null> | undefined;
+    let cached: Promise<T | null> | undefined;
     return () => {
-      if (known !== undefined) return known;
-      const asked = orNull(waitingFor(what, open), "N2I-E106").then((opened) => {
-        if (opened !== null) kept(keep, opened.close);
-        else if (lasts) known = undefined;
+      if (cached !== undefined) return cached;
+      const pending = orNull(waitingFor(what, open), "N2I-E106").then((opened) => {
+        if (opened !== null) registerClose(keep, opened.close);
+        else if (lasts) cached = undefined;
         return opened;
       });
-      known = asked;
-      asked.catch(() => {
-        known = undefined;
+      cached = pending;
+      pending.catch(() => {
+        cached = undefined;
       });
-      return asked;
+      return pending;
     };
   };
   return {
@@ -86,7 +86,7 @@ export function servicesOf(
   };
 }
 
-export function kept(keep: Keep, close: () => void): void {
+export function registerClose(keep: Keep, close: () => void): void {
   keep({
     close() {
       close();

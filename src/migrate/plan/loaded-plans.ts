@@ -15,7 +15,7 @@ export function plansInIronic(entries: Entries): readonly string[] {
 /** Whether Ironic, or another part, still has rows of a plan, according to the journal. */
 export function isInIronic(entries: Entries, sha256: string, part = IRONIC): boolean {
   const ownership = ownershipOf(entries, part, sha256);
-  return ownership.begun.some((span) => wasStarted(ownership, span));
+  return ownership.started.some((span) => wasStarted(ownership, span));
 }
 
 /** The current plan and others with machines in Ironic, newest first. @throws N2I-E110 */
@@ -40,13 +40,13 @@ export async function* linesOf(
 /**
  * Machines that the current plan creates although an earlier one loaded them, so they were deleted
  * since.
- * @param named maximum number of UUIDs
+ * @param most maximum number of UUIDs
  * @throws MigrationError N2I-E110 if a plan is missing
  */
 export async function createdAgain(
   run: RunFolder,
   entries: Entries,
-  named: number,
+  most: number,
 ): Promise<{ readonly first: readonly string[]; readonly count: number }> {
   const present = await openPlan(`${run.path}/${PLAN}`);
   const keyOf = ({ bm_node_id, uuid }: PlannedMachine): string => `${bm_node_id} ${uuid}`;
@@ -60,7 +60,7 @@ export async function createdAgain(
     for (const line of batch) {
       if (line.verdict !== "create" || line.uuid === null || !loaded.has(keyOf(line))) continue;
       count += 1;
-      if (first.length < named) first.push(line.uuid);
+      if (first.length < most) first.push(line.uuid);
     }
   return { first, count };
 }
@@ -77,7 +77,7 @@ async function* endedIn(
   for await (const batch of lines()) {
     const from = to;
     to += batch.length;
-    const near = ownership.begun.filter((span) => span.from < to && from < span.to);
+    const near = ownership.started.filter((span) => span.from < to && from < span.to);
     for (const [at, line] of batch.entries()) {
       if (line.uuid === null || !isLoaded(line)) continue;
       const { uuid } = line;

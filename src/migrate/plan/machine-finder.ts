@@ -16,7 +16,7 @@ export function machineFinder(run: string) {
   let [lines, restarts, last]: [Lines | null, number, number] = [null, 0, -1];
   let near = new Map<number, MachineOf>();
   // The highest id read so far. A snapshot is in the order of ids.
-  let [whole, top] = [false, -1];
+  let [complete, top] = [false, -1];
   const begin = async (): Promise<Lines> => {
     // Names are optional, so a failure is ignored.
     const snapshot = await openSnapshot(`${run}/${SNAPSHOT}`).catch((cause: unknown) => {
@@ -27,19 +27,19 @@ export function machineFinder(run: string) {
   };
   const read = async (id: number): Promise<void> => {
     lines ??= await begin();
-    while (whole || top < id) {
+    while (complete || top < id) {
       const next = await lines.next().catch(unread);
       if (next.done === true) return;
       top = next.value.at(-1)?.[0] ?? top;
-      if (!whole) near = new Map();
+      if (!complete) near = new Map();
       for (const [of, machine] of next.value) near.set(of, machine);
     }
   };
   const find = async (id: number): Promise<MachineOf | null> => {
-    if (!near.has(id) && !whole) {
+    if (!near.has(id) && !complete) {
       if (id < last) {
         restarts += 1;
-        whole = restarts > RESTARTS;
+        complete = restarts > RESTARTS;
         await lines?.return?.();
         [lines, near, top] = [null, new Map(), -1];
       }

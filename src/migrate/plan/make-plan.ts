@@ -42,7 +42,7 @@ interface Allowed {
   /** Source and target have different releases. */
   readonly pairing: boolean;
   /** The target has foreign nodes. */
-  readonly others?: boolean;
+  readonly foreignNodes?: boolean;
   /** The conductors' ipmitool, if it differs from their release's. */
   readonly ipmitool?: ConductorIpmitool | undefined;
 }
@@ -92,8 +92,8 @@ export async function makePlan(
       const counts = tally.counts();
       const about = { ...header, counts, nova: nova?.about() ?? null };
       const sha256 = await plan.finish(about, () => failpoint("plan.between"));
-      const { words } = conductors;
-      return { header, counts, sha256, late, conductors: words, nova: about.nova?.counts ?? null };
+      const { text } = conductors;
+      return { header, counts, sha256, late, conductors: text, nova: about.nova?.counts ?? null };
     } catch (error) {
       await plan.abandon();
       throw error;
@@ -140,7 +140,7 @@ async function prepare(
     key: source.key,
     findings: [...source.findings, ...conductors.findings],
     target_before: before,
-    ...(allow.others === true && { allow_other_nodes: true as const }),
+    ...(allow.foreignNodes === true && { allow_other_nodes: true as const }),
     ...(allow.ipmitool !== undefined && { conductor_ipmitool: allow.ipmitool }),
   };
   return { transform, carried, conductors, header };
@@ -186,14 +186,14 @@ function judgeOf(
 ): (machines: readonly Machine[]) => Promise<readonly Transformed[]> | readonly Transformed[] {
   const { snapshot, release, site, target, nova, transform, carried, conductors } = job;
   const charset = inspectCharset(target.identity.charset);
-  const kept = judgeUnchanged(release.doc.release, site.site, snapshot.header.source.nova);
+  const judge = judgeUnchanged(release.doc.release, site.site, snapshot.header.source.nova);
   const make = (machine: Machine): Transformed => {
     const one = transform.machine(machine);
     return conductors.machine(carried === null ? charset(one) : carried.machine(machine, one));
   };
   return (machines) =>
     nova === null
-      ? machines.map((machine) => kept(machine, make(machine)))
+      ? machines.map((machine) => judge(machine, make(machine)))
       : nova.judge(machines, machines.map(make));
 }
 

@@ -46,49 +46,49 @@ interface PlanRequest {
 
 /** @param each receives every line */
 export function plan(
-  words: PlanCommandOptions,
-  asked: PlanRequest,
+  options: PlanCommandOptions,
+  inputs: PlanRequest,
   sink: Sink,
   each: (line: PlannedMachine, machine: MachineOf) => void,
 ) {
-  return inRun(words.run, "plan", { kind: "migration" }, (run) =>
+  return inRun(options.run, "plan", { kind: "migration" }, (run) =>
     closing(async (keep) => {
       const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
-      const seal = await sealOf(run, words.keyFile, snapshot.header.key);
+      const seal = await sealOf(run, options.keyFile, snapshot.header.key);
       const mappings = await loadMappings();
       const noSite = { site: NO_SITE, sha256: null };
-      const site = words.site === undefined ? noSite : await mappings.site(words.site);
-      const backend = keep(await openBackend(words, mappings, { readOnly: true }, sink.say));
-      const places = await openNova(words, asked.nova, keep);
-      const opening = backend.open(words.ironicRelease, seal, { planning: true });
+      const site = options.site === undefined ? noSite : await mappings.site(options.site);
+      const backend = keep(await openBackend(options, mappings, { readOnly: true }, sink.report));
+      const places = await openNova(options, inputs.nova, keep);
+      const opening = backend.open(options.ironicRelease, seal, { planning: true });
       const ironic = { ...(await opening), same: backend.same(seal) };
       const { entries } = await readJournal(run);
       // Foreign nodes, which apply refuses. Null if none, or if allowed. Before anything is saved,
       // because a later failure would leave an unknown plan.
       const { target } = ironic;
-      const others = words.allowOtherNodes
+      const foreignNodes = options.allowOtherNodes
         ? null
         : await foreignNodesText(run, backend, target, entries);
-      const { maxUnreachable, recordPower } = words;
+      const { maxUnreachable, recordPower } = options;
       const power = await powerOf(`${run.path}/${POWER}`, maxUnreachable, recordPower);
       const from = { snapshot, mappings, site, power };
       const keys = (await backend.scannedKeys?.()) ?? [];
-      const made = await make(run, { ...from, ...asked }, ironic, places, { words, sink, each });
+      const made = await make(run, { ...from, ...inputs }, ironic, places, { options, sink, each });
       const { nodes, ports } = made.counts;
       // A plan is the time to create an index. During a rollback it is too late.
       const slow = slowDelete(nodes, onceLoaded(keys, ports));
       if (slow !== null) sink.note(slow.note);
       // An applied plan is kept under its digest, because rollback needs its lines.
       await removePlans(run, plansIn(entries));
-      await savePlanned(run, words);
+      await savePlanned(run, options);
       const path = `${run.path}/${PLAN}`;
-      return { ...made, path, others };
+      return { ...made, path, foreignNodes };
     }),
   );
 }
 
 interface PlanInputs {
-  readonly words: PlanCommandOptions;
+  readonly options: PlanCommandOptions;
   readonly sink: Sink;
   readonly each: (line: PlannedMachine, machine: MachineOf) => void;
 }
@@ -98,16 +98,16 @@ async function make(
   { ipmitool, ...from }: Omit<Sources, "allow"> & PlanRequest,
   ironic: Destination,
   places: Planning | null,
-  { words, sink, each }: PlanInputs,
+  { options, sink, each }: PlanInputs,
 ) {
   const { doc } = ironic.release;
-  const proposal = await openProposal(words, doc, from.power?.view.readings ?? new Map());
+  const proposal = await openProposal(options, doc, from.power?.view.readings ?? new Map());
   const source = { snapshot: from.snapshot.header, site: from.site.site };
   const moment = { release: doc.release, now: new Date().toISOString() };
-  const nova = places && (await planNova(places, source, places.asked, moment));
-  const forget = await saveOptions(run, "plan", words);
-  const { allowPairing: pairing, allowOtherNodes: others } = words;
-  const all = { ...from, allow: { pairing, others, ipmitool } };
+  const nova = places && (await planNova(places, source, places.request, moment));
+  const forget = await saveOptions(run, "plan", options);
+  const { allowPairing: pairing, allowOtherNodes: foreignNodes } = options;
+  const all = { ...from, allow: { pairing, foreignNodes, ipmitool } };
   const watch = (line: PlannedMachine, machine: Machine): void => {
     each(line, machineOf(machine));
     proposal?.add(line, machine);
@@ -128,21 +128,21 @@ async function make(
 
 /** Nova's databases, and the options for its rows. */
 interface Planning extends NovaPlaces {
-  readonly asked: NovaRequest;
+  readonly request: NovaRequest;
 }
 
 /** Opens nova and its flavor database. Null without Nova. */
 async function openNova(
-  words: PlanCommandOptions,
-  wanted: NovaRequest | null,
+  options: PlanCommandOptions,
+  novaRequest: NovaRequest | null,
   keep: Keep,
 ): Promise<Planning | null> {
-  const { novaDb } = words;
-  if (novaDb === undefined || wanted === null) return null;
+  const { novaDb } = options;
+  if (novaDb === undefined || novaRequest === null) return null;
   const database = keep(await openRole("nova-db", novaDb, { readOnly: true }));
-  const images = await identified(wanted.flavors.images, words);
-  const asked = { ...wanted, flavors: { ...wanted.flavors, images } };
+  const images = await identified(novaRequest.flavors.images, options);
+  const request = { ...novaRequest, flavors: { ...novaRequest.flavors, images } };
   const api =
-    words.novaApiDb === undefined ? null : keep(await openFlavorApi(words.novaApiDb, true));
-  return { database, api, asked };
+    options.novaApiDb === undefined ? null : keep(await openFlavorApi(options.novaApiDb, true));
+  return { database, api, request };
 }

@@ -46,15 +46,15 @@ async function flavorsIn({
   novaApiDb,
 }: ConnectionOptions): Promise<readonly MachineFlavor[]> {
   const found = new Map<number, MachineFlavor>();
-  for (const [role, spec, place] of [
+  for (const [role, spec, schema] of [
     ["nova-db", novaDb, "nova"],
     ["nova-api-db", novaApiDb, "nova_api"],
   ] as const) {
     if (spec === undefined) continue;
     await closing(async (keep) => {
       const database = keep(await openRole(role, spec, { readOnly: true }));
-      await (place === "nova_api" ? identifyNovaApi : novaVersion)(database);
-      for (const [id, flavor] of await machineFlavors(database, place)) found.set(id, flavor);
+      await (schema === "nova_api" ? identifyNovaApi : novaVersion)(database);
+      for (const [id, flavor] of await machineFlavors(database, schema)) found.set(id, flavor);
     });
   }
   return [...found.values()];
@@ -63,15 +63,15 @@ async function flavorsIn({
 /** Live flavors for machines: with a custom resource class or deploy images. */
 async function machineFlavors(
   database: Database,
-  place: "nova" | "nova_api",
+  schema: "nova" | "nova_api",
 ): Promise<ReadonlyMap<number, MachineFlavor>> {
-  const { flavors, specs } = await (place === "nova"
+  const { flavors, specs } = await (schema === "nova"
     ? readFlavorRows(database)
     : readApiFlavors(database, new Map()));
   const asking = specs.filter(({ key }) => key.startsWith("resources:CUSTOM_"));
   const ids = new Set(asking.map(({ instance_type_id }) => instance_type_id));
-  const sizes = await readFlavorSizes(database, [...ids], place);
-  const own = groupedBy(
+  const sizes = await readFlavorSizes(database, [...ids], schema);
+  const byId = groupedBy(
     specs,
     ({ instance_type_id }) => instance_type_id,
     ({ key, value }) => [key, value] as const,
@@ -80,7 +80,7 @@ async function machineFlavors(
     flavors.flatMap(({ id, name }) => {
       const size = sizes.get(id);
       if (size === undefined) return [];
-      return [[id, { name, size, extra_specs: Object.fromEntries(own.get(id) ?? []) }] as const];
+      return [[id, { name, size, extra_specs: Object.fromEntries(byId.get(id) ?? []) }] as const];
     }),
   );
 }
@@ -97,8 +97,8 @@ export function writeProposal({ proposeSite: file = "" }: Args, text: string): s
   return `Proposed a site document: ${file}. Fill in the empty values, then run ${again} with --site ${file}.`;
 }
 
-function refuse(file: string, why: string, cause?: unknown): MigrationError {
+function refuse(file: string, reason: string, cause?: unknown): MigrationError {
   const fix = "Specify a new file, because this file may contain decisions.";
-  const words = `--propose-site ${file} cannot be written: ${why}`;
-  return new MigrationError("N2I-E100", words, { cause, fix });
+  const message = `--propose-site ${file} cannot be written: ${reason}`;
+  return new MigrationError("N2I-E100", message, { cause, fix });
 }

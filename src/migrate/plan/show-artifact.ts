@@ -56,8 +56,8 @@ type Record =
  * @param nova of a plan: its Nova rows instead of its machines
  * @throws MigrationError N2I-E110 to N2I-E114
  */
-export async function openArtifact(named: string, nova: boolean): Promise<ShowableArtifact> {
-  const file = fullName(named);
+export async function openArtifact(path: string, nova: boolean): Promise<ShowableArtifact> {
+  const file = fullName(path);
   const folder = folderOf(file);
   if (folder !== null && !existsSync(join(folder, MANIFEST)))
     throw new MigrationError("N2I-E110", `${file} is not a plan folder`, {
@@ -75,8 +75,8 @@ export async function openArtifact(named: string, nova: boolean): Promise<Showab
 
 /** Adds the extension: `m1/log` becomes m1/log.jsonl. */
 function fullName(file: string): string {
-  const whole = `${file}.jsonl`;
-  return !existsSync(file) && existsSync(whole) ? whole : file;
+  const withSuffix = `${file}.jsonl`;
+  return !existsSync(file) && existsSync(withSuffix) ? withSuffix : file;
 }
 
 /** Recognizes records by file name, because they have no footer. */

@@ -12,10 +12,10 @@ import type { Expect, Progress } from "../../run/sink.ts";
 import { VERSION } from "../../run/version.ts";
 import { askQuestions } from "../../systems/bmc/power-ask.ts";
 import {
-  asked,
   askGuests,
   complete,
   newQueries,
+  queriedMachines,
   questionsOf,
   survey,
   validReadings,
@@ -129,11 +129,11 @@ export async function askFleet(
       fix: "Run power without --only. If it was stopped, it resumes.",
     });
   const { ways, ipmitool, queriedFor } = asking.whom;
-  const known = await survey(snapshot.lines(), ways);
-  const readings: Readings = validReadings(before?.readings.values() ?? [], known.digests);
-  const named = await idsOf(snapshot, selection);
+  const facts = await survey(snapshot.lines(), ways);
+  const readings: Readings = validReadings(before?.readings.values() ?? [], facts.digests);
+  const selectedIds = await idsOf(snapshot, selection);
   const settled = new Set(
-    [...known.digests.keys()].filter((id) => !isAgain(selection, readings.get(id))),
+    [...facts.digests.keys()].filter((id) => !isAgain(selection, readings.get(id))),
   );
   // A selection has its own file, to keep the readings of a stopped run of all machines.
   const name = again ? `${POWER}.again` : POWER;
@@ -143,33 +143,33 @@ export async function askFleet(
     `${sha256} ${JSON.stringify(selection)}`,
   );
   try {
-    const kept = validReadings(partial.kept, known.digests);
-    for (const [id, reading] of kept) readings.set(id, reading);
-    const wanted = (id: number): boolean =>
-      !kept.has(id) && !settled.has(id) && (named === null || named.has(id));
-    const aside = newQueries();
+    const saved = validReadings(partial.saved, facts.digests);
+    for (const [id, reading] of saved) readings.set(id, reading);
+    const isSelected = (id: number): boolean =>
+      !saved.has(id) && !settled.has(id) && (selectedIds === null || selectedIds.has(id));
+    const queries = newQueries();
     const watched = watch(asking);
     const keep = async (answer: PowerReading): Promise<void> => {
-      const reading = complete(answer, aside, ipmitool);
+      const reading = complete(answer, queries, ipmitool);
       put(readings, reading);
-      for (const id of reading.bm_node_ids) aside.ways.delete(id);
+      for (const id of reading.bm_node_ids) queries.ways.delete(id);
       watched.read(reading);
       await partial.add(reading);
     };
-    const count = [...known.digests.keys()].filter((id) => kept.has(id) || wanted(id)).length;
-    watched.expect(count, new Set(kept.values()));
-    const machines = asked(snapshot.lines(), ways, wanted);
-    const questions = questionsOf(machines, known.isShared, asking.seal, aside);
+    const count = [...facts.digests.keys()].filter((id) => saved.has(id) || isSelected(id)).length;
+    watched.expect(count, new Set(saved.values()));
+    const machines = queriedMachines(snapshot.lines(), ways, isSelected);
+    const questions = questionsOf(machines, facts.isShared, asking.seal, queries);
     const { schedule, signal } = asking;
     const options = { signal, schedule, failed: watched.failed, clock: processContext().clock };
     for await (const reading of askQuestions(questions, asking.probe, options)) await keep(reading);
     if (!signal.aborted)
-      for await (const reading of askGuests(aside, { ...schedule, signal })) await keep(reading);
+      for await (const reading of askGuests(queries, { ...schedule, signal })) await keep(reading);
     await partial.sync();
     if (signal.aborted) return null;
-    for (const { id, ...why } of aside.unasked) {
-      const machine = { bm_node_ids: [id], address: why.address };
-      await keep(unasked(machine, { date: new Date(), client: null }, why));
+    for (const { id, ...outcome } of queries.unasked) {
+      const machine = { bm_node_ids: [id], address: outcome.address };
+      await keep(unasked(machine, { date: new Date(), client: null }, outcome));
     }
     const written = await writeReadings(run, sha256, queriedFor, readings);
     await partial.remove();
@@ -195,12 +195,12 @@ async function writeReadings(
   const verdicts: Record<string, number> = {};
   for (const { verdict, bm_node_ids } of lines)
     verdicts[verdict] = (verdicts[verdict] ?? 0) + bm_node_ids.length;
-  const asked = lines.filter(({ client }) => client !== null).map(({ asked_at }) => asked_at);
+  const times = lines.filter(({ client }) => client !== null).map(({ asked_at }) => asked_at);
   const counts: PowerCounts = {
     machines: readings.size,
     bmcs: lines.length,
     verdicts,
-    oldest: asked.sort()[0] ?? null,
+    oldest: times.sort()[0] ?? null,
   };
   const writer = await createArtefact(run, POWER, header);
   try {

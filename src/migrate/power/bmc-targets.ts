@@ -9,7 +9,7 @@ import type { PowerMethod, Secret } from "./rules/power-query.ts";
 
 interface Queried {
   readonly id: number;
-  readonly way: PowerMethod;
+  readonly method: PowerMethod;
 }
 
 /** Guests of one host, read in one login. */
@@ -35,30 +35,34 @@ export function newQueries() {
  * @param isShared whether other machines have the same query
  */
 export async function* questionsOf(
-  asked: AsyncIterable<Queried> | Iterable<Queried>,
-  isShared: (words: string) => boolean,
+  queries: AsyncIterable<Queried> | Iterable<Queried>,
+  isShared: (query: string) => boolean,
   seal: Seal,
-  aside: OtherQueries,
+  otherQueries: OtherQueries,
 ): AsyncGenerator<PowerQuestion> {
   const shared = new Map<string, { readonly question: PowerQuestion; readonly ids: number[] }>();
-  for await (const { id, way } of asked) {
-    aside.ways.set(id, way);
-    if (way.way === "none") aside.unasked.push({ id, ...way });
-    else if (way.way === "virtual") {
-      const key = JSON.stringify(way.host);
-      const guests = aside.guests.get(key) ?? { host: way.host, machines: [] };
-      guests.machines.push({ bm_node_id: id, macs: way.macs });
-      aside.guests.set(key, guests);
+  for await (const { id, method } of queries) {
+    otherQueries.ways.set(id, method);
+    if (method.kind === "none") otherQueries.unasked.push({ id, ...method });
+    else if (method.kind === "virtual") {
+      const key = JSON.stringify(method.host);
+      const guests = otherQueries.guests.get(key) ?? { host: method.host, machines: [] };
+      guests.machines.push({ bm_node_id: id, macs: method.macs });
+      otherQueries.guests.set(key, guests);
     } else {
-      const question = questionOf(id, way, seal);
-      if (!isShared(way.words)) {
+      const question = questionOf(id, method, seal);
+      if (!isShared(method.query)) {
         yield question;
         continue;
       }
-      const key = JSON.stringify([way.words, question.password(), opened(way.login.kg, seal)]);
-      const known = shared.get(key) ?? { question, ids: [] };
-      known.ids.push(id);
-      shared.set(key, known);
+      const key = JSON.stringify([
+        method.query,
+        question.password(),
+        opened(method.login.kg, seal),
+      ]);
+      const group = shared.get(key) ?? { question, ids: [] };
+      group.ids.push(id);
+      shared.set(key, group);
     }
   }
   for (const { question, ids } of shared.values()) yield { ...question, bm_node_ids: ids };
@@ -66,7 +70,7 @@ export async function* questionsOf(
 
 function questionOf(
   id: number,
-  { login }: PowerMethod & { readonly way: "ipmi" },
+  { login }: PowerMethod & { readonly kind: "ipmi" },
   seal: Seal,
 ): PowerQuestion {
   const { address, port, user, password, kg, suite, level } = login;
@@ -88,15 +92,15 @@ export function complete(
   { ways }: OtherQueries,
   ipmitool: ConductorIpmitool,
 ): PowerReading {
-  const own = reading.bm_node_ids.flatMap((id) => ways.get(id) ?? []);
-  const [way] = own;
-  if (way === undefined) return reading;
-  const machines = own.map(({ digest }) => digest);
-  const asked = { ...reading, asked: { words: way.words, ipmitool, machines } };
+  const methods = reading.bm_node_ids.flatMap((id) => ways.get(id) ?? []);
+  const [method] = methods;
+  if (method === undefined) return reading;
+  const machines = methods.map(({ digest }) => digest);
+  const result = { ...reading, asked: { words: method.query, ipmitool, machines } };
   return {
-    ...asked,
-    warnings: warningsOf(asked, way, ipmitool),
-    advice: adviceOf(asked, way, ipmitool),
+    ...result,
+    warnings: warningsOf(result, method, ipmitool),
+    advice: adviceOf(result, method, ipmitool),
   };
 }
 
@@ -106,30 +110,30 @@ export async function survey(lines: AsyncIterable<readonly SnapshotLine[]>, ways
   const digests: Digests = new Map();
   const once = new Set<string>();
   const shared = new Set<string>();
-  for await (const { id, way } of asked(lines, ways, () => true)) {
-    digests.set(id, way.digest);
-    if (way.way !== "ipmi") continue;
-    if (once.has(way.words)) shared.add(way.words);
-    once.add(way.words);
+  for await (const { id, method } of queriedMachines(lines, ways, () => true)) {
+    digests.set(id, method.digest);
+    if (method.kind !== "ipmi") continue;
+    if (once.has(method.query)) shared.add(method.query);
+    once.add(method.query);
   }
   /** Whether several machines have this query. */
-  const isShared = (words: string): boolean => shared.has(words);
+  const isShared = (query: string): boolean => shared.has(query);
   return { digests, isShared };
 }
 
 type Digests = Map<number, string>;
 
 /** Machines that are not deleted or skipped by the site document, with their queries. */
-export async function* asked(
+export async function* queriedMachines(
   lines: AsyncIterable<readonly SnapshotLine[]>,
   ways: Ways,
-  wanted: (id: number) => boolean,
+  isSelected: (id: number) => boolean,
 ): AsyncGenerator<Queried> {
   for await (const batch of lines)
     for (const line of batch) {
-      if ("orphan" in line || !wanted(line.node.id)) continue;
-      const way = ways(line);
-      if (way !== null) yield { id: line.node.id, way };
+      if ("orphan" in line || !isSelected(line.node.id)) continue;
+      const method = ways(line);
+      if (method !== null) yield { id: line.node.id, method };
     }
 }
 
@@ -141,25 +145,25 @@ export function validReadings(
   readings: Iterable<PowerReading>,
   digests: Digests,
 ): Map<number, PowerReading> {
-  const kept = new Map<number, PowerReading>();
+  const result = new Map<number, PowerReading>();
   for (const reading of new Set(readings)) {
     const { bm_node_ids, asked } = reading;
-    const at = bm_node_ids.flatMap((id, place) => {
+    const at = bm_node_ids.flatMap((id, index) => {
       const digest = digests.get(id);
-      return digest !== undefined && asked?.machines[place] === digest ? [place] : [];
+      return digest !== undefined && asked?.machines[index] === digest ? [index] : [];
     });
     if (asked === undefined || at.length === 0) continue;
     const pick = <T>(all: readonly T[]): readonly T[] =>
-      at.flatMap((place) => all.slice(place, place + 1));
+      at.flatMap((index) => all.slice(index, index + 1));
     const ids = pick(bm_node_ids);
-    const own = {
+    const valid = {
       ...reading,
       bm_node_ids: ids,
       asked: { ...asked, machines: pick(asked.machines) },
     };
-    for (const id of ids) kept.set(id, own);
+    for (const id of ids) result.set(id, valid);
   }
-  return kept;
+  return result;
 }
 
 /** Parallel hosts, each with its own process. */
@@ -178,8 +182,8 @@ export async function* askGuests(
   const running = new Map<Guests, Promise<readonly [Guests, readonly PowerReading[]]>>();
   const begin = (one: Guests): void => {
     const asking = askVirtual(one.host, one.machines, options);
-    const named = asking.then((readings) => [one, readings] as const);
-    running.set(one, named);
+    const tagged = asking.then((readings) => [one, readings] as const);
+    running.set(one, tagged);
   };
   try {
     for (;;) {

@@ -23,7 +23,7 @@ export async function powerFor(
   run: RunFolder,
   snapshot: Awaited<ReturnType<typeof openSnapshot>>,
   mappings: Mappings,
-  words: {
+  options: {
     readonly site: string | undefined;
     readonly release: string | undefined;
     readonly ipmitool: ConductorIpmitool | undefined;
@@ -36,14 +36,14 @@ export async function powerFor(
   // A plan with these readings and no site document used no other settings.
   const from = plan?.made_from;
   const isWithout = from?.site === null && from.power?.sha256 === readings?.footer.sha256;
-  const named = words.release ?? plan?.target.release ?? last?.release ?? RELEASE;
-  const release = mappings.releases.find(({ doc }) => doc.release === named);
+  const releaseName = options.release ?? plan?.target.release ?? last?.release ?? RELEASE;
+  const release = mappings.releases.find(({ doc }) => doc.release === releaseName);
   if (release === undefined)
-    throw new MigrationError("N2I-E100", `--ironic-release ${named} is not a known release`);
+    throw new MigrationError("N2I-E100", `--ironic-release ${releaseName} is not a known release`);
   const ipmitool =
-    words.ipmitool ?? plan?.conductor_ipmitool ?? ipmitoolOf(last?.ipmitool ?? undefined);
+    options.ipmitool ?? plan?.conductor_ipmitool ?? ipmitoolOf(last?.ipmitool ?? undefined);
   const file =
-    words.site === undefined ? (isWithout ? null : (last?.site ?? null)) : resolve(words.site);
+    options.site === undefined ? (isWithout ? null : (last?.site ?? null)) : resolve(options.site);
   const site = file === null ? NO_SITE : (await mappings.site(file)).site;
   const mapping = mappings.forRelease(release, site);
   const docs = mappings.releases.map(({ doc }) => doc);

@@ -30,20 +30,20 @@ export interface PowerRequest {
 }
 
 /** Reads each machine's power state as a conductor would. @returns null if it was stopped */
-export async function power(asked: PowerRequest, sink: Sink) {
-  const { run: path, inFlight, rate, deadline, site, ironicRelease: release } = asked;
-  const ipmitool = ipmitoolOf(asked.conductorIpmitool);
+export async function power(request: PowerRequest, sink: Sink) {
+  const { run: path, inFlight, rate, deadline, site, ironicRelease: release } = request;
+  const ipmitool = ipmitoolOf(request.conductorIpmitool);
   return inRun(path, "power", { kind: "migration" }, async (run) => {
     const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
-    const seal = await sealOf(run, asked.keyFile, snapshot.header.key);
+    const seal = await sealOf(run, request.keyFile, snapshot.header.key);
     const whom = await powerFor(run, snapshot, await loadMappings(), { site, release, ipmitool });
-    sink.say(conductorText(whom));
-    await saveOptions(run, "power", asked);
+    sink.report(conductorText(whom));
+    await saveOptions(run, "power", request);
     const { bmcAt, clock } = processContext();
     const probe = openNative(whom.ipmitool, bmcAt, clock);
     const interrupt = processContext().onInterrupt();
     try {
-      const { only = null, node: nodes = [], host: hosts = [] } = asked;
+      const { only = null, node: nodes = [], host: hosts = [] } = request;
       const schedule = { inFlight, startsPerSecond: rate, deadline: deadline * 1000 };
       const { signal } = interrupt;
       const done = await sink.during(
@@ -60,8 +60,8 @@ export async function power(asked: PowerRequest, sink: Sink) {
         (made) => (made === null ? "stopped" : live(Object.entries(made.counts.verdicts))),
       );
       if (done === null) return null;
-      const read = inTrouble(done.readings.values(), asked.list);
-      const ids = new Set(read.shown.flatMap(({ bm_node_ids }) => bm_node_ids));
+      const read = inTrouble(done.readings.values(), request.list);
+      const ids = new Set(read.listed.flatMap(({ bm_node_ids }) => bm_node_ids));
       return {
         ...{ counts: done.counts, sha256: done.sha256, ...read },
         machines: await machinesOf(snapshot, ids),
@@ -92,5 +92,5 @@ function inTrouble(all: Iterable<PowerReading>, list: boolean) {
   const want = readings
     .filter(({ verdict, advice }) => verdict === "ok" && advice.length > 0)
     .reduce((count, { bm_node_ids }) => count + bm_node_ids.length, 0);
-  return { shown: list ? readings : troubled, troubled, want };
+  return { listed: list ? readings : troubled, troubled, want };
 }

@@ -19,30 +19,30 @@ import { isInIronic } from "../plan/loaded-plans.ts";
 /** Rows of this run that are in Ironic, according to the journal and its plans. */
 export async function loadedRowsOf(run: RunFolder, entries: Entries): Promise<LoadedRows> {
   const machines = new Set<string>();
-  const left = new Set<string>();
-  const asked = takenBack(entries);
+  const skipped = new Set<string>();
+  const scope = takenBack(entries);
   const cut = cutBack(entries);
   let rows = 0;
   for (const sha256 of plansOf(entries, IRONIC)) {
     if (!isInIronic(entries, sha256)) continue;
     const { header, lines } = await openPlan(await findPlan(run, sha256));
     const leg = ironicJournalled(header.target, { sha256, lines });
-    for await (const batch of ownedLines(leg, entries, { wants: () => true }))
+    for await (const batch of ownedLines(leg, entries, { selects: () => true }))
       for (const { line, changes } of batch) {
         rows += changes.length;
         const { uuid, bm_node_id } = line;
         machines.add(uuid ?? String(bm_node_id));
-        if (uuid !== null && asked !== null && asked !== "all" && asked.has(uuid) && !cut.has(uuid))
-          left.add(uuid);
+        if (uuid !== null && scope !== null && scope !== "all" && scope.has(uuid) && !cut.has(uuid))
+          skipped.add(uuid);
       }
   }
-  return { rows, machines: machines.size, left };
+  return { rows, machines: machines.size, skipped };
 }
 
 /** Text about rows that are in Ironic. Null if there are none. */
-export function loadedRowsText(held: RunFiles["held"]): string | null {
-  if (held === undefined || "missing" in held || held.rows === 0) return null;
-  const { rows, machines } = held;
+export function loadedRowsText(loadedRows: RunFiles["rows"]): string | null {
+  if (loadedRows === undefined || "missing" in loadedRows || loadedRows.rows === 0) return null;
+  const { rows, machines } = loadedRows;
   const of = counted(machines, "machine");
   return `${counted(rows, `row of ${of} is`, `rows of ${of} are`)} still in Ironic`;
 }
@@ -52,29 +52,29 @@ export function loadedRowsText(held: RunFiles["held"]): string | null {
  * rolled back, instances are on hosts without their machines.
  */
 export function goOnBack(files: RunFiles): NextStep | null {
-  const { nova, held } = files;
+  const { nova, rows: loadedRows } = files;
   const away = awayOf(files);
-  const still = nova === undefined || "missing" in nova ? undefined : nova.still;
-  const known = still === undefined || "missing" in still || still.rows === 0 ? null : still;
-  const rows = away === "all" ? loadedRowsText(held) : null;
-  if (rows === null && known === null) return null;
+  const rest = nova === undefined || "missing" in nova ? undefined : nova.remaining;
+  const remaining = rest === undefined || "missing" in rest || rest.rows === 0 ? null : rest;
+  const rows = away === "all" ? loadedRowsText(loadedRows) : null;
+  if (rows === null && remaining === null) return null;
   const whys = [
     ...(rows === null ? [] : [rows]),
-    ...(known === null ? [] : [`${counted(known.rows, "row")} of nova to restore`]),
+    ...(remaining === null ? [] : [`${counted(remaining.rows, "row")} of nova to restore`]),
   ];
   return {
     command: "rollback",
-    options: scopeOptions(away === "all" ? away : (known?.machines ?? "all")),
+    options: scopeOptions(away === "all" ? away : (remaining?.machines ?? "all")),
     note: whys.join(", and "),
   };
 }
 
 /** Text about single machines that were rolled back. Null if all were, or none. */
-export function rolledBackText(files: Pick<RunFiles, "journal" | "held">): string | null {
-  const { held } = files;
+export function rolledBackText(files: Pick<RunFiles, "journal" | "rows">): string | null {
+  const { rows } = files;
   const away = awayOf(files);
-  if (away === null || away === "all" || loadedRowsText(held) === null) return null;
-  const machines = held === undefined || "missing" in held ? 0 : held.machines;
+  if (away === null || away === "all" || loadedRowsText(rows) === null) return null;
+  const machines = rows === undefined || "missing" in rows ? 0 : rows.machines;
   const of = `${away.size} of ${counted(machines + away.size, "machine")}`;
   const were = away.size === 1 ? "was" : "were";
   return `${of} ${were} rolled back: plan and apply load ${away.size === 1 ? "it" : "them"} again, rollback --all rolls back the others, finish ends the run without ${away.size === 1 ? "it" : "them"}`;

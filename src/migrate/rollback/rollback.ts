@@ -31,56 +31,56 @@ export interface RollbackCommandOptions extends TargetOptions, ConnectionOptions
 }
 
 /** Rolls back the loaded rows of the run, in the order of `order.ts`. */
-export function migrationBack(words: RollbackCommandOptions, watching: Watching): Rollback {
-  return rollbackOf({ kind: "migration" }, words, (sink, preview) => ({
+export function migrationBack(options: RollbackCommandOptions, watching: Watching): Rollback {
+  return rollbackOf({ kind: "migration" }, options, (sink, preview) => ({
     nothing: "this run has not loaded any machine",
     async find(run, entries) {
       if (!preview)
-        await checkNotFinished(run, "rollback would remove its machines from Nova", words);
-      return found(run, entries, words);
+        await checkNotFinished(run, "rollback would remove its machines from Nova", options);
+      return found(run, entries, options);
     },
     async open(job, keep) {
-      if (!preview) checkExclusions(job.leaving, words);
-      const there = job.plans.some((sha256) => isInIronic(job.entries, sha256));
-      const optional = job.nova !== null && words.novaDb !== undefined && !there;
-      const backend = await backendOf(words, { preview }, optional, sink);
+      if (!preview) checkExclusions(job.leaving, options);
+      const isLoaded = job.plans.some((sha256) => isInIronic(job.entries, sha256));
+      const optional = job.nova !== null && options.novaDb !== undefined && !isLoaded;
+      const backend = await backendOf(options, { preview }, optional, sink);
       if (backend !== null) keep(backend);
-      return { ...job, backend, reach: words };
+      return { ...job, backend, connection: options };
     },
     question({ entries, backend }) {
-      const named = words.all ? "everything" : counted(words.node?.length ?? 0, "machine");
+      const target = options.all ? "everything" : counted(options.node?.length ?? 0, "machine");
       const wasFinished = [...runEntries(entries)].some((entry) => entry.do === "close");
       const restore = wasFinished ? " If you dropped nova_bm, restore its dump first." : "";
-      return `Remove ${named} of this run from ${backend?.shown ?? "nova"}?${restore}`;
+      return `Remove ${target} of this run from ${backend?.label ?? "nova"}?${restore}`;
     },
-    async back(job, leave) {
+    async back(job, reportSkipped) {
       const { run, nova, leaving, untold } = job;
       const ended = await withExclusions(
-        words.novaDb,
+        options.novaDb,
         leaving,
         nova?.plans ?? [],
         watching,
         (inspect) =>
           withSession(run, (session) =>
-            takeBack(job, { session, inspect, leave, sink }, { ...watching, seconds: 0 }),
+            takeBack(job, { session, inspect, reportSkipped, sink }, { ...watching, seconds: 0 }),
           ),
       );
       if (ended !== true) {
-        sink.say(STOPPED);
+        sink.report(STOPPED);
         return null;
       }
-      const still = "Nova rows of this run are not restored. To roll them back, add --nova-db.";
-      return { notes: [...(untold ? [still] : []), ...treesOf(job)], untold };
+      const note = "Nova rows of this run are not restored. To roll them back, add --nova-db.";
+      return { notes: [...(untold ? [note] : []), ...treesOf(job)], untold };
     },
     previews: previewBack,
-    async summary({ run, backend, untold }, { remove, restore, leave, nodes }) {
+    async summary({ run, backend, untold }, { remove, restore, leave: skipped, nodes }) {
       sink.result(
-        `Rollback would remove ${counted(remove, "row")}, restore ${restore} and leave ${leave}.`,
+        `Rollback would remove ${counted(remove, "row")}, restore ${restore} and leave ${skipped}.`,
       );
       const keys = (nodes === 0 ? null : await backend?.scannedKeys?.()) ?? [];
       const slow = slowDelete(nodes, keys);
       if (slow !== null) sink.note(slow.note);
-      const end = words.afterFinish ? null : await endOfRun(run);
+      const end = options.afterFinish ? null : await endOfRun(run);
       // A rollback after finish needs --after-finish.
       if (end !== null)
         sink.note(
@@ -92,22 +92,22 @@ export function migrationBack(words: RollbackCommandOptions, watching: Watching)
 }
 
 /** The changes to roll back, from the run's files. Null if the run loaded nothing. */
-async function found(run: RunFolder, entries: Entries, words: RollbackCommandOptions) {
-  const { all, node = [] } = words;
+async function found(run: RunFolder, entries: Entries, options: RollbackCommandOptions) {
+  const { all, node = [] } = options;
   const plans = await plansAt(run, entries);
   const never = "was never loaded by this run";
-  const { wants, uuids } = await machinesByName(node, () => linesIn(run, plans), never);
+  const { selects, uuids } = await machinesByName(node, () => linesIn(run, plans), never);
   const changed = plansOf(entries, ...NOVA_NAMES).length > 0;
   if (plans.length === 0 && !changed) return null;
-  const scope = { all, wants };
-  const wanted = {
-    ...{ all, machines: wants, plans: changed ? await novaPlans(run) : [] },
-    wants: ({ machine }: { readonly machine: string | null }) => all || uuids.has(machine ?? ""),
+  const scope = { all, selects };
+  const nova = {
+    ...{ all, machines: selects, plans: changed ? await novaPlans(run) : [] },
+    selects: ({ machine }: { readonly machine: string | null }) => all || uuids.has(machine ?? ""),
   };
   // Nova rows need a rollback, but its database is missing.
-  const untold = (await novaStepsBack(wanted, entries, words)) > 0 && words.novaDb === undefined;
-  const leaving = await leavingOf(run, plans, entries, scope, words);
-  return { run, entries, plans, scope, nova: changed ? wanted : null, leaving, untold };
+  const untold = (await novaStepsBack(nova, entries, options)) > 0 && options.novaDb === undefined;
+  const leaving = await leavingOf(run, plans, entries, scope, options);
+  return { run, entries, plans, scope, nova: changed ? nova : null, leaving, untold };
 }
 
 /** The run's plans, newest first. A missing plan is allowed if Ironic has none of its rows. */
@@ -129,12 +129,12 @@ async function* linesIn(
 
 /** Only a preview may run without Ironic. @param optional only Nova's rows remain */
 async function backendOf(
-  words: RollbackCommandOptions,
+  options: RollbackCommandOptions,
   { preview }: { readonly preview: boolean },
   optional: boolean,
-  { say, note }: Sink,
+  { report, note }: Sink,
 ): Promise<Backend | null> {
-  const { ironicDb, ironicUrl, osCloud, via } = words;
+  const { ironicDb, ironicUrl, osCloud, via } = options;
   if (preview && ironicDb === undefined && ironicUrl === undefined && !osCloud && via !== "rest") {
     note(
       "Ironic is not read, because its location is missing. Machines that were changed there, and their Nova rows, would stay.",
@@ -142,10 +142,10 @@ async function backendOf(
     return null;
   }
   const mappings = await loadMappings();
-  return openBackend(words, mappings, { readOnly: preview }, say).catch((cause: unknown) => {
+  return openBackend(options, mappings, { readOnly: preview }, report).catch((cause: unknown) => {
     if (!optional) throw cause;
-    const why = cause instanceof Error ? cause.message : String(cause);
-    say(`Ironic has no rows of this run, so it is not opened: ${why}`);
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    report(`Ironic has no rows of this run, so it is not opened: ${reason}`);
     return null;
   });
 }

@@ -23,18 +23,18 @@ import { slowDelete } from "../plan/rules/delete-cost.ts";
 
 /** Rolls back Ironic's rows, then Nova's. @returns false if it was stopped */
 export function takeBack(
-  wanted: RollbackRequest,
+  request: RollbackRequest,
   backing: Backing,
   watching: Watching,
 ): Promise<boolean> {
-  const { leave, sink } = backing;
-  const { backend, plans } = wanted;
-  return withNovaBack(wanted, backing, watching, async (nova) => {
+  const { reportSkipped, sink } = backing;
+  const { backend, plans } = request;
+  return withNovaBack(request, backing, watching, async (nova) => {
     const excluded = new Map(await nova?.inspect());
-    leave(
-      [...excluded].map(([id, why]) => ({
+    reportSkipped(
+      [...excluded].map(([id, reason]) => ({
         id: `machine:${id}`,
-        why: `${why}: the whole machine stays`,
+        reason: `${reason}: the whole machine stays`,
       })),
     );
     const inspect = async (): Promise<void> => {
@@ -43,20 +43,20 @@ export function takeBack(
       await backing.inspect();
     };
     let removed = 0;
-    const stays = new Map<string, string>();
+    const unchanged = new Map<string, string>();
     for (const sha256 of plans) {
       if (backend === null) break;
-      const undone = await undoPlan(wanted, { ...backing, inspect }, backend, sha256, excluded);
+      const undone = await undoPlan(request, { ...backing, inspect }, backend, sha256, excluded);
       removed += undone.done;
-      for (const [uuid, why] of undone.stays) stays.set(uuid, why);
+      for (const [uuid, reason] of undone.unchanged) unchanged.set(uuid, reason);
       if (undone.stopped) return false;
     }
     if (nova === null) return true;
-    if (stays.size > 0)
+    if (unchanged.size > 0)
       sink.result(
-        `${counted(stays.size, "machine remains", "machines remain")} in Ironic, and so do the rows in nova.`,
+        `${counted(unchanged.size, "machine remains", "machines remain")} in Ironic, and so do the rows in nova.`,
       );
-    for (const [uuid, why] of stays) excluded.set(uuid, why);
+    for (const [uuid, reason] of unchanged) excluded.set(uuid, reason);
     let restored = 0;
     for (const stage of BACK_AFTER_IRONIC) {
       const undone = await nova.part(stage, excluded).catch((cause: unknown) => {
@@ -75,25 +75,25 @@ export function takeBack(
 
 /** Rolls back one plan of the run, and reports it. @param excluded machines to skip */
 async function undoPlan(
-  { run, scope, reach }: RollbackRequest,
-  { session, inspect, leave, sink }: Backing,
+  { run, scope, connection }: RollbackRequest,
+  { session, inspect, reportSkipped, sink }: Backing,
   backend: Backend,
   sha256: string,
   excluded: Excluded,
 ): Promise<Walked<PlannedMachine>> {
   const { header, footer, lines } = await openPlan(await findPlan(run, sha256));
-  const seal = await sealOf(run, reach.keyFile, header.key);
+  const seal = await sealOf(run, connection.keyFile, header.key);
   const how = { header, seal, check: false };
-  const undone = await withIronic(run, session, backend, how, async (place) => {
-    const { part, check, precondition } = place;
+  const undone = await withIronic(run, session, backend, how, async (lockedIronic) => {
+    const { part, check, precondition } = lockedIronic;
     const before = async (): Promise<void> => {
       await check();
       await inspect();
     };
     const leg = { ...ironicLeg(part, { sha256, lines }), check: before, precondition };
     // Operators name only a few machines.
-    const there = scope.all ? await place.target.counts() : { nodes: 0 };
-    const nodes = Math.min(footer.footer.machines, there.nodes);
+    const counts = scope.all ? await lockedIronic.target.counts() : { nodes: 0 };
+    const nodes = Math.min(footer.footer.machines, counts.nodes);
     await noteSlow(backend, nodes, sink);
     return sink.during(
       "rollback",
@@ -103,60 +103,61 @@ async function undoPlan(
     );
   });
   sink.result(
-    `Rollback: ${counted(undone.done, "row")} removed, ${undone.found} already deleted, ${undone.left.length + undone.kept} left.`,
+    `Rollback: ${counted(undone.done, "row")} removed, ${undone.found} already deleted, ${undone.skipped.length + undone.retained} left.`,
   );
-  leave(undone.left);
+  reportSkipped(undone.skipped);
   if (undone.broke !== null) throw undone.broke;
   return undone;
 }
 
 /** Rows that the same command line would roll back, in its order. */
-export function previewBack(wanted: RollbackRequest): AsyncGenerator<UndoPreview> {
-  return previewNova(wanted, (excluded) => previewIronic(wanted, excluded));
+export function previewBack(request: RollbackRequest): AsyncGenerator<UndoPreview> {
+  return previewNova(request, (excluded) => previewIronic(request, excluded));
 }
 
 /** @returns machines that stay, with the reason */
 async function* previewIronic(
-  wanted: RollbackRequest,
+  request: RollbackRequest,
   excluded: Excluded,
 ): AsyncGenerator<UndoPreview, Excluded> {
-  const stays = new Map<string, string>();
-  for (const sha256 of wanted.plans) {
-    const { header, lines } = await openPlan(await findPlan(wanted.run, sha256));
-    const leg = ironicLeg(await inspected(wanted, header), { sha256, lines });
-    for await (const batch of inspectBack(leg, wanted.entries, wanted.scope, excluded))
+  const unchanged = new Map<string, string>();
+  for (const sha256 of request.plans) {
+    const { header, lines } = await openPlan(await findPlan(request.run, sha256));
+    const leg = ironicLeg(await inspected(request, header), { sha256, lines });
+    for await (const batch of inspectBack(leg, request.entries, request.scope, excluded))
       for (const { line, change, state } of batch) {
         const { id, resource, machine } = change;
         const { is } = state;
         if (is === "after") continue;
         if (is === "other" && machine !== null && !excluded.has(machine))
-          stays.set(machine, `in Ironic ${id} ${state.why}`);
-        const waits = `${state.why}: rollback waits for it`;
+          unchanged.set(machine, `in Ironic ${id} ${state.reason}`);
+        const waits = `${state.reason}: rollback waits for it`;
         yield {
           action: is === "other" ? "leave" : "remove",
           ...{ resource, uuid: id.slice(id.indexOf(":") + 1), bm_node_id: line.bm_node_id },
-          why: is === "before" ? null : is === "waiting" ? waits : state.why,
+          reason: is === "before" ? null : is === "waiting" ? waits : state.reason,
         };
       }
   }
-  return stays;
+  return unchanged;
 }
 
 type Inspected = Parameters<typeof inspectBack<Step, PlannedMachine>>[0]["part"];
 
 /** @throws MigrationError N2I-E300 and those of opening it, as in the command itself */
 async function inspected(
-  { run, backend, reach }: RollbackRequest,
+  { run, backend, connection }: RollbackRequest,
   { target: planned, key }: PlanHeader,
 ): Promise<Inspected> {
   // Without Ironic's location, only the journal is known.
   if (backend === null)
     return {
       ...{ name: IRONIC, size: batchOf(planned) },
-      inspect: (steps) => Promise.resolve(steps.map(({ id }) => ({ id, is: "before", why: "" }))),
+      inspect: (steps) =>
+        Promise.resolve(steps.map(({ id }) => ({ id, is: "before", reason: "" }))),
     };
   checkEngine(planned, backend);
-  const seal = await sealOf(run, reach.keyFile, key);
+  const seal = await sealOf(run, connection.keyFile, key);
   const { identity, target } = await backend.open(planned.release, seal);
   checkIdentity(planned, identity);
   return ironicPart(target);

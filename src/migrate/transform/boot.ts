@@ -9,7 +9,7 @@ import { inFolder } from "../../systems/tftp/rules/paths.ts";
 /** nova-baremetal's kernel arguments, if there is no boot file. */
 const ARGS = "ro";
 
-function said(set: JsonObject): string | null {
+function specifiedRoot(set: JsonObject): string | null {
   return typeof set.root_uuid === "string" ? set.root_uuid : null;
 }
 
@@ -26,7 +26,7 @@ export function bootsAsRamdisk(set: JsonObject, target: TargetDoc): boolean {
 /** The root filesystem of an instance, from the site document or else the boot file. */
 export function bootSource(machine: Machine, set: JsonObject, target: TargetDoc) {
   const harvested = rootUuid(machine);
-  const root = said(set) ?? harvested;
+  const root = specifiedRoot(set) ?? harvested;
   return {
     root_uuid: harvested,
     // Only for the ramdisk interface. Every other one passes it to the deploy ramdisk.
@@ -42,7 +42,7 @@ export function bootPlan(
   set: JsonObject,
   target: TargetDoc,
 ): BootPlan | undefined {
-  const root = said(set) ?? rootUuid(machine);
+  const root = specifiedRoot(set) ?? rootUuid(machine);
   if (root === null) return undefined;
   const label = machine.boot?.kind === "read" ? machine.boot.config.boot : null;
   const file = (path: string | null | undefined): string | null =>
@@ -59,7 +59,7 @@ export function bootPlan(
 
 /** Finds two different sources of one filesystem. */
 export function inspectRoots(machine: Machine, set: JsonObject, where: string): readonly Finding[] {
-  const [site, file] = [said(set)?.toLowerCase(), rootUuid(machine)];
+  const [site, file] = [specifiedRoot(set)?.toLowerCase(), rootUuid(machine)];
   const differ = site !== undefined && file !== null && site !== file;
   return findingIf(differ, "N2I-D708", where, `site document ${site}, boot file ${file}`);
 }

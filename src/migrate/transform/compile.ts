@@ -7,11 +7,11 @@ import { createShapes } from "./shapes.ts";
 
 /** The sources that rules read. Null if a source is missing. */
 export type RuleSources = {
-  readonly [place: string]: { readonly [field: string]: unknown } | null;
+  readonly [input: string]: { readonly [field: string]: unknown } | null;
 };
 
 interface Alternative {
-  readonly place: string;
+  readonly input: string;
   readonly field: string;
   readonly convert: readonly ((value: Json) => Converted)[];
   readonly origin: number;
@@ -33,14 +33,14 @@ export interface CompiledRule {
 export type OriginTable = ReturnType<typeof createOrigins>;
 
 export function createOrigins() {
-  const known = new Map<string, number>();
+  const numbers = new Map<string, number>();
   const table: (readonly [string, string])[] = [];
   return {
     number(field: string, origin: string): number {
       const key = `${field} ${origin}`;
-      const found = known.get(key);
+      const found = numbers.get(key);
       if (found !== undefined) return found;
-      known.set(key, table.length);
+      numbers.set(key, table.length);
       table.push([field, origin]);
       return table.length - 1;
     },
@@ -49,13 +49,13 @@ export function createOrigins() {
 }
 
 function resolve(to: string, keys: TargetDoc["keys"]): string | null {
-  let gone = false;
+  let isMissing = false;
   const text = to.replaceAll(/\$(\w+)/g, (_, key: string) => {
     const name = keys[key];
-    gone ||= name === null || name === undefined;
+    isMissing ||= name === null || name === undefined;
     return name ?? "";
   });
-  return gone ? null : text;
+  return isMissing ? null : text;
 }
 
 function alternative(
@@ -64,15 +64,15 @@ function alternative(
   number: (origin: string) => number,
   driver: string,
 ): Alternative {
-  const [source = "", own] = text.split("|");
+  const [source = "", converter] = text.split("|");
   const dot = source.indexOf(".");
-  const [place, field] = [source.slice(0, dot), source.slice(dot + 1)];
+  const [input, field] = [source.slice(0, dot), source.slice(dot + 1)];
   return {
-    place,
+    input,
     field,
     // The parser checked that every converter exists.
-    convert: convertersOf(own, rule.as),
-    origin: number(originName(place, field, driver)),
+    convert: convertersOf(converter, rule.as),
+    origin: number(originName(input, field, driver)),
   };
 }
 
@@ -92,19 +92,19 @@ export function compileRules(
   driver: string,
   origins: OriginTable,
 ): readonly CompiledRule[] {
-  const known = new Set([...columns.map(({ name }) => name), ...extraFields(target)]);
-  const needs: { readonly [when in NonNullable<Rule["missing_when"]>]: boolean } = {
+  const columnNames = new Set([...columns.map(({ name }) => name), ...extraFields(target)]);
+  const conditions: { readonly [when in NonNullable<Rule["missing_when"]>]: boolean } = {
     takeover: target.takeover !== "none",
     "deploy-images": target.takeover === "deploy-images",
     netboot: target.boot === "netboot" || target.boot === "edit",
   };
   const needed = ({ missing_when }: Rule): boolean =>
-    missing_when === undefined || needs[missing_when];
+    missing_when === undefined || conditions[missing_when];
   return rules.flatMap((rule) => {
     const to = resolve(rule.to, target.keys);
     if (to === null) return [];
     const [column = "", ...rest] = to.split(".");
-    if (!known.has(column)) return [];
+    if (!columnNames.has(column)) return [];
     const from = rule.from === undefined ? [] : [rule.from].flat();
     const number = (origin: string): number => origins.number(to, origin);
     const constant = `constant: ${rule.why ?? "fixed"}`;
@@ -124,14 +124,14 @@ export function compileRules(
 }
 
 /** Origins of sources without their fields. */
-const WITHOUT_FIELD: { readonly [place: string]: string } = {
+const WITHOUT_FIELD: { readonly [input: string]: string } = {
   state: "rule state",
   target: "rule release",
   power: "measured over IPMI",
 };
 
 /** The prefix of the field in other origins. */
-const BEFORE_FIELD: { readonly [place: string]: string } = {
+const BEFORE_FIELD: { readonly [input: string]: string } = {
   conf: "nova.conf [baremetal]",
   nova: "nova.instances.",
   image: "nova.instance_system_metadata.image_",
@@ -140,9 +140,9 @@ const BEFORE_FIELD: { readonly [place: string]: string } = {
 };
 
 /** The origin as text for people: `bm_nodes.memory_mb`, `rule driver/ipmi`. */
-function originName(place: string, field: string, driver: string): string {
-  if (place === "driver") return `rule driver/${driver}`;
-  return WITHOUT_FIELD[place] ?? `${BEFORE_FIELD[place] ?? `${place}.`}${field}`;
+function originName(input: string, field: string, driver: string): string {
+  if (input === "driver") return `rule driver/${driver}`;
+  return WITHOUT_FIELD[input] ?? `${BEFORE_FIELD[input] ?? `${input}.`}${field}`;
 }
 
 /** The result of a rule. Null: none. */
@@ -200,27 +200,27 @@ export function settleRules(rules: readonly CompiledRule[], fixed: RuleSources, 
 function settled(rule: CompiledRule, fixed: RuleSources): CompiledRule {
   const alternatives: Alternative[] = [];
   for (const alternative of rule.alternatives) {
-    const known = alternative.place in fixed;
-    const applied = known ? applyOne(alternative, fixed) : null;
+    const isFixed = alternative.input in fixed;
+    const applied = isFixed ? applyOne(alternative, fixed) : null;
     if (applied !== null) return { ...rule, alternatives, otherwise: applied };
-    if (!known) alternatives.push(alternative);
+    if (!isFixed) alternatives.push(alternative);
   }
   return { ...rule, alternatives };
 }
 
-function applyOne({ place, field, convert, origin }: Alternative, sources: RuleSources): Applied {
+function applyOne({ input, field, convert, origin }: Alternative, sources: RuleSources): Applied {
   // Sources contain only parsed JSON values.
-  const value = (sources[place]?.[field] ?? null) as Json;
-  return value === null ? null : converted(value, convert, origin, `${place}.${field}`);
+  const value = (sources[input]?.[field] ?? null) as Json;
+  return value === null ? null : converted(value, convert, origin, `${input}.${field}`);
 }
 
 function converted(
-  given: Json,
+  raw: Json,
   convert: Alternative["convert"],
   origin: number,
   source: string,
 ): Applied {
-  let value = given;
+  let value = raw;
   let warnings: readonly Warning[] | undefined;
   for (const made of convert) {
     const result = made(value);

@@ -21,8 +21,8 @@ function iboot(part: "host" | "port" | "relay"): (value: Json) => Converted {
     if (part === "host") return trimmed(host);
     const text = (part === "port" ? port : relay).trim();
     if (part === "port" ? isPort(text) : /^\d{1,5}$/.test(text)) return { value: Number(text) };
-    const wanted = part === "port" ? "is not from 1 to 65535" : "is not a number";
-    return { fault: `has the ${part} ${JSON.stringify(text)}, which ${wanted}` };
+    const violation = part === "port" ? "is not from 1 to 65535" : "is not a number";
+    return { fault: `has the ${part} ${JSON.stringify(text)}, which ${violation}` };
   };
 }
 
@@ -58,8 +58,8 @@ export const OPERATOR = /^(=|==|!=|>=|<=|s==|s!=|s<|s<=|s>|s>=|<in>|<all-in>|<or
 
 /** The architecture that a flavor requires by `cpu_arch`. Only the operator `s==` names one. */
 export function flavorArch(spec: string | null | undefined): string | undefined {
-  const word = /^s==\s+(\S+)/.exec(spec ?? "")?.[1] ?? spec;
-  return !word || OPERATOR.test(word) ? undefined : word;
+  const value = /^s==\s+(\S+)/.exec(spec ?? "")?.[1] ?? spec;
+  return !value || OPERATOR.test(value) ? undefined : value;
 }
 
 /** Unchanged, because Nova compares flavors with it. An unknown one does not prevent the load. */
@@ -91,7 +91,7 @@ function capabilities(value: Json): Converted {
       const fault = capabilityFault(pair);
       if (fault === null) return [pair];
       // Ironic refuses UEFI in upper case. Without a mode, a machine may boot in the other one.
-      const lower = pair.replace(/:.*/, (word) => word.toLowerCase());
+      const lower = pair.replace(/:.*/, (match) => match.toLowerCase());
       const isRead = capabilityFault(lower) === null;
       warnings.push([
         "N2I-D313",
@@ -103,11 +103,13 @@ function capabilities(value: Json): Converted {
 }
 
 function capabilityFault(pair: string): string | null {
-  const [key = "", word = "", ...more] = pair.split(":").map((part) => part.trim());
-  if (key === "" || word === "" || more.length > 0) return "is not of the form key:value";
-  if (!/^[\x20-\x7e]+$/.test(key + word)) return "is not ASCII";
-  const words = Object.hasOwn(CAPABILITIES, key) ? CAPABILITIES[key] : undefined;
-  return words === undefined || words.includes(word) ? null : `is not one of ${words.join(", ")}`;
+  const [key = "", value = "", ...more] = pair.split(":").map((part) => part.trim());
+  if (key === "" || value === "" || more.length > 0) return "is not of the form key:value";
+  if (!/^[\x20-\x7e]+$/.test(key + value)) return "is not ASCII";
+  const values = Object.hasOwn(CAPABILITIES, key) ? CAPABILITIES[key] : undefined;
+  return values === undefined || values.includes(value)
+    ? null
+    : `is not one of ${values.join(", ")}`;
 }
 
 /** @source ironic 7.0.0:ironic/drivers/modules/ssh.py _get_command_sets */

@@ -30,46 +30,46 @@ export function driverOf(
   { drivers, hardware, target }: Mapping,
 ): { readonly row: DriverRow | null; readonly findings: readonly Finding[] } {
   const { id, service_host, instance_uuid } = machine.node;
-  const place = `bm_nodes.id=${id} service_host`;
-  const refused = (code: FindingCode, why: string) => ({
+  const location = `bm_nodes.id=${id} service_host`;
+  const refused = (code: FindingCode, reason: string) => ({
     row: null,
-    findings: [finding(code, place, why)],
+    findings: [finding(code, location, reason)],
   });
   const forHost = `for host ${service_host ?? "NULL"}`;
-  const own = drivers.drivers.find(({ power_manager }) => power_manager === null) ?? null;
-  const named = site.power_manager ?? conf?.power_manager ?? null;
+  const fallback = drivers.drivers.find(({ power_manager }) => power_manager === null) ?? null;
+  const manager = site.power_manager ?? conf?.power_manager ?? null;
   const fault = conf?.power_manager_fault ?? null;
   // Ironic cannot boot a Tilera instance with any driver.
   const isLost = conf?.driver === TILERA && !!instance_uuid;
   const isOther = conf !== null && conf.driver !== drivers.deploy_driver;
   if (isOther && (site.driver === undefined || isLost)) {
-    const known = drivers.deploy_drivers_refused;
-    const why = Object.hasOwn(known, conf.driver) ? known[conf.driver] : undefined;
-    return refused("N2I-D308", why ?? `driver is ${conf.driver || "empty"}, ${forHost}`);
+    const refusals = drivers.deploy_drivers_refused;
+    const reason = Object.hasOwn(refusals, conf.driver) ? refusals[conf.driver] : undefined;
+    return refused("N2I-D308", reason ?? `driver is ${conf.driver || "empty"}, ${forHost}`);
   }
   const row = drivers.drivers.find(
     ({ name, power_manager }) =>
-      power_manager !== null && (power_manager === named || name === named),
+      power_manager !== null && (power_manager === manager || name === manager),
   );
   const usual = row === undefined ? null : target.drivers[row.name];
   if (row !== undefined && usual) {
     // Another driver with the same driver_info (agent_ipmitool, intel-ipmi), or with its own.
-    const fits =
+    const isSuitable =
       typeof site.driver !== "string" ||
       site.driver === usual.driver ||
       meetsRequirements(row, site.driver, hardware);
     const isGuessed = fault !== null && (site.power_manager ?? site.driver) === undefined;
-    const findings = findingIf(isGuessed, "N2I-D314", place, `${fault}, ${forHost}`);
-    return { row: fits ? row : own, findings };
+    const findings = findingIf(isGuessed, "N2I-D314", location, `${fault}, ${forHost}`);
+    return { row: isSuitable ? row : fallback, findings };
   }
-  if (site.driver !== undefined) return { row: own, findings: NONE };
+  if (site.driver !== undefined) return { row: fallback, findings: NONE };
   if (row !== undefined)
     return refused(
       "N2I-D302",
-      row.refused ?? `${String(named)} has no driver in ${target.release}`,
+      row.refused ?? `${String(manager)} has no driver in ${target.release}`,
     );
-  if (named !== null)
-    return refused("N2I-D301", `power_manager is ${show(String(named))}, ${forHost}`);
+  if (manager !== null)
+    return refused("N2I-D301", `power_manager is ${show(String(manager))}, ${forHost}`);
   return fault === null
     ? refused("N2I-D300", `no nova.conf ${forHost}`)
     : refused("N2I-D301", `${fault}, ${forHost}`);
@@ -81,7 +81,7 @@ const NONE: readonly Finding[] = [];
 
 /** Finds values that nova-baremetal would have refused. */
 export function inspectPower({ node }: Machine, row: DriverRow): readonly Finding[] {
-  const place = `bm_nodes.id=${node.id}`;
+  const location = `bm_nodes.id=${node.id}`;
   const values = columnsOf(node);
   const absent = row.credentials.filter((column) => values[column] === null);
   const { terminal_port: port } = node;
@@ -93,8 +93,8 @@ export function inspectPower({ node }: Machine, row: DriverRow): readonly Findin
   const none = `NULL, and ${row.name} needs them`;
   const is = `terminal_port is ${show(String(port))}`;
   return [
-    ...findingIf(strange, "N2I-D124", `${place} terminal_port`, is),
-    ...findingIf(absent.length > 0, "N2I-D304", `${place} ${absent.join(", ")}`, none),
+    ...findingIf(strange, "N2I-D124", `${location} terminal_port`, is),
+    ...findingIf(absent.length > 0, "N2I-D304", `${location} ${absent.join(", ")}`, none),
   ];
 }
 
@@ -104,10 +104,10 @@ export function inspectPower({ node }: Machine, row: DriverRow): readonly Findin
  */
 export function inspectHost({ node }: Machine, conf: HostConfig | null): readonly Finding[] {
   if (conf === null || conf.own_host === null || node.service_host === null) return NONE;
-  const given = conf.host === "*" ? node.service_host : conf.host;
-  const place = `bm_nodes.id=${node.id} service_host`;
-  const says = `[DEFAULT] host is ${conf.own_host} in the nova.conf for ${given ?? "NULL"}`;
-  return findingIf(conf.own_host !== given, "N2I-D311", place, says);
+  const expected = conf.host === "*" ? node.service_host : conf.host;
+  const location = `bm_nodes.id=${node.id} service_host`;
+  const says = `[DEFAULT] host is ${conf.own_host} in the nova.conf for ${expected ?? "NULL"}`;
+  return findingIf(conf.own_host !== expected, "N2I-D311", location, says);
 }
 
 /**
@@ -148,12 +148,12 @@ export function inspectLogin(
   const { driver_info } = record;
   if (one_of.length === 0) return NONE;
   const info = objectOf(driver_info);
-  const given = one_of.filter((key) => info[key]);
+  const used = one_of.filter((key) => info[key]);
   const nothing = `no value for driver_info.${one_of.join(" or ")}`;
-  const several = `driver_info has ${given.join(" and ")}, but the driver accepts only one of them`;
+  const several = `driver_info has ${used.join(" and ")}, but the driver accepts only one of them`;
   const where = `bm_nodes.id=${id}`;
   return [
-    ...findingIf(given.length === 0, "N2I-D400", where, nothing),
-    ...findingIf(given.length > 1, "N2I-D303", where, several),
+    ...findingIf(used.length === 0, "N2I-D400", where, nothing),
+    ...findingIf(used.length > 1, "N2I-D303", where, several),
   ];
 }

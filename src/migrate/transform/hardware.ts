@@ -1,5 +1,5 @@
 import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
-import { type Finding, finding, findingIf, together } from "../../model/finding.ts";
+import { type Finding, finding, findingIf, merge } from "../../model/finding.ts";
 import type { Driver, ReleaseHardware, ReleaseRequirements } from "../../model/ironic/hardware.ts";
 import type { Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping } from "../../model/mapping.ts";
@@ -28,15 +28,15 @@ export function inspectHardware(
   if (typeof name !== "string") return [];
   const driver = hardware.drivers.get(name);
   if (driver !== undefined)
-    return together([
+    return merge([
       strangeInterfaces(row, name, driver, target.release, where),
       lacking(row, driver, hardware, rules, where),
     ]);
   const releases = hardware.elsewhere.get(name);
   const info = objectOf(row.driver_info);
-  const given = (key: string): boolean => !isEmpty(info[key]);
+  const hasValue = (key: string): boolean => !isEmpty(info[key]);
   const able = [...hardware.drivers].filter(
-    ([other, driver]) => !/^fake/.test(other) && works(driver, hardware, given),
+    ([other, driver]) => !/^fake/.test(other) && works(driver, hardware, hasValue),
   );
   const have = able
     .map(([other]) => other)
@@ -48,8 +48,8 @@ export function inspectHardware(
     return [finding("N2I-D411", `${where} driver`, `${name} ${strange}`)];
   }
   const of = releases.includes("..") ? releases.replace("..", " to ") : `${releases} and later`;
-  const others = `In ${target.release}, ${have || "no driver"} would work with its driver_info`;
-  return [finding("N2I-D410", `${where} driver`, `${name} is a driver of ${of}. ${others}`)];
+  const advice = `In ${target.release}, ${have || "no driver"} would work with its driver_info`;
+  return [finding("N2I-D410", `${where} driver`, `${name} is a driver of ${of}. ${advice}`)];
 }
 
 /**
@@ -61,11 +61,11 @@ export function inspectHardware(
  */
 export function inspectDeploy(row: Row, where: string): readonly Finding[] {
   const { driver, deploy_interface: by } = row;
-  const named = typeof by === "string";
-  const deploysNothing = named
+  const isExplicit = typeof by === "string";
+  const deploysNothing = isExplicit
     ? /^(fake|custom-agent)$/.test(by)
     : /^fake(?!_(pxe|agent)$)/.test(String(driver));
-  const which = named ? `deploy_interface ${by}` : `driver ${String(driver)}`;
+  const which = isExplicit ? `deploy_interface ${by}` : `driver ${String(driver)}`;
   return findingIf(deploysNothing, "N2I-D416", where, `${which} does not write a disk`);
 }
 
@@ -81,11 +81,11 @@ function strangeInterfaces(
     const kind = column.slice(0, -INTERFACE.length);
     const have = interfaces?.get(kind) ?? [];
     if (interfaces === null ? BESIDE_CLASSIC.has(kind) : have.includes(value)) return [];
-    const why =
+    const reason =
       interfaces === null
         ? `${value} is set, but ${name} is a classic driver and has its own`
         : `${name} of ${release} has no ${value}. Available: ${have.join(", ") || "none"}`;
-    return [finding("N2I-D412", `${where} ${column}`, why)];
+    return [finding("N2I-D412", `${where} ${column}`, reason)];
   });
 }
 
@@ -100,15 +100,15 @@ function lacking(
   const found = new Map<string, Finding>();
   for (const kind of SPEAKING) {
     const chosen = row[`${kind}${INTERFACE}`];
-    const named = driver.interfaces !== null && typeof chosen === "string";
+    const isExplicit = driver.interfaces !== null && typeof chosen === "string";
     // Without a name, Ironic selects the first enabled one, so one complete choice suffices.
-    const choices = named
-      ? [hardware.needs.get(chosen) ?? NOTHING]
+    const choices = isExplicit
+      ? [hardware.requirements.get(chosen) ?? NOTHING]
       : choicesOf(driver, kind, hardware);
     if (choices.some((one) => has(info, one))) continue;
-    const by = named ? `${kind} interface ${chosen}` : String(row.driver);
-    const left = choices.map((one) => withoutRuleFields(one, rules));
-    const fault = left.some((one) => has(info, one)) ? null : lacks(info, left, by, where);
+    const by = isExplicit ? `${kind} interface ${chosen}` : String(row.driver);
+    const rest = choices.map((one) => withoutRuleFields(one, rules));
+    const fault = rest.some((one) => has(info, one)) ? null : missingInfo(info, rest, by, where);
     if (fault !== null) found.set(fault.code + fault.message.replace(by, ""), fault);
   }
   return [...found.values()];
@@ -119,8 +119,8 @@ function withoutRuleFields(
   { required, login }: ReleaseRequirements,
   rules: DriverRow["rules"],
 ): ReleaseRequirements {
-  const own = new Set(rules.flatMap(({ missing, to }) => (missing === undefined ? [] : [to])));
-  return { required: required.filter((key) => !own.has(`driver_info.${key}`)), login };
+  const fields = new Set(rules.flatMap(({ missing, to }) => (missing === undefined ? [] : [to])));
+  return { required: required.filter((key) => !fields.has(`driver_info.${key}`)), login };
 }
 
 function has(info: JsonObject, { required, login }: ReleaseRequirements): boolean {
@@ -128,12 +128,12 @@ function has(info: JsonObject, { required, login }: ReleaseRequirements): boolea
 }
 
 /** Whether a driver can read the power with these values of driver_info. */
-function works(driver: Driver, hardware: ReleaseHardware, given: (key: string) => boolean) {
-  return choicesOf(driver, "power", hardware).some(({ required }) => required.every(given));
+function works(driver: Driver, hardware: ReleaseHardware, hasValue: (key: string) => boolean) {
+  return choicesOf(driver, "power", hardware).some(({ required }) => required.every(hasValue));
 }
 
 /** The missing driver_info, if no choice is complete. */
-function lacks(
+function missingInfo(
   info: JsonObject,
   choices: readonly ReleaseRequirements[],
   by: string,
@@ -146,11 +146,11 @@ function lacks(
   const [first] = missing;
   if (first === undefined) return null;
   const able = missing.find(({ required }) => required.length === 0);
-  const place = `${where} driver_info`;
+  const location = `${where} driver_info`;
   if (able !== undefined)
-    return finding("N2I-D414", place, `${by} lacks ${able.login.join(", ")} to log in`);
+    return finding("N2I-D414", location, `${by} lacks ${able.login.join(", ")} to log in`);
   const login = first.login.length > 0 ? ` and, to log in, ${first.login.join(", ")}` : "";
-  return finding("N2I-D413", place, `${by} lacks ${first.required.join(", ")}${login}`);
+  return finding("N2I-D413", location, `${by} lacks ${first.required.join(", ")}${login}`);
 }
 
 function isEmpty(value: Json | undefined): boolean {
@@ -160,36 +160,36 @@ function isEmpty(value: Json | undefined): boolean {
 /** Whether a driver of the site document works with the values of a power manager's row. */
 export function meetsRequirements(
   { rules }: DriverRow,
-  named: string,
+  driverName: string,
   hardware: ReleaseHardware,
 ): boolean {
-  const driver = hardware.drivers.get(named);
+  const driver = hardware.drivers.get(driverName);
   // Missing and unknown drivers have their own finding.
   if (driver === undefined) return true;
-  const given = new Set(rules.map(({ to }) => to));
-  return works(driver, hardware, (key) => given.has(`driver_info.${key}`));
+  const mapped = new Set(rules.map(({ to }) => to));
+  return works(driver, hardware, (key) => mapped.has(`driver_info.${key}`));
 }
 
 const NOTHING: ReleaseRequirements = { required: [], login: [] };
 
 function choicesOf(
-  { interfaces, needs }: Driver,
+  { interfaces, requirements }: Driver,
   kind: (typeof SPEAKING)[number],
   hardware: ReleaseHardware,
 ): readonly ReleaseRequirements[] {
   return interfaces === null
-    ? [needs ?? NOTHING]
-    : (interfaces.get(kind) ?? []).map((name) => hardware.needs.get(name) ?? NOTHING);
+    ? [requirements ?? NOTHING]
+    : (interfaces.get(kind) ?? []).map((name) => hardware.requirements.get(name) ?? NOTHING);
 }
 
 /** The release's interfaces for a machine, without those that a replaced driver lacks. */
 export function fitting(
   defaults: { readonly [field: string]: string },
-  named: Json | undefined,
+  driverName: Json | undefined,
   { drivers }: ReleaseHardware,
 ): { readonly [field: string]: string } {
-  const driver = typeof named === "string" ? drivers.get(named) : undefined;
-  if (driver === undefined || named === defaults.driver) return defaults;
+  const driver = typeof driverName === "string" ? drivers.get(driverName) : undefined;
+  if (driver === undefined || driverName === defaults.driver) return defaults;
   return Object.fromEntries(
     Object.entries(defaults).filter(([field, value]) => {
       if (!field.endsWith(INTERFACE)) return true;

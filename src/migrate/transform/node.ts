@@ -91,12 +91,12 @@ export function createNodes(
 function byObject<In extends object, Out extends object>(
   make: (value: In) => Out,
 ): (value: In) => Out {
-  const known = new WeakMap<In, Out>();
+  const cache = new WeakMap<In, Out>();
   return (value) => {
-    const before = known.get(value);
+    const before = cache.get(value);
     if (before !== undefined) return before;
     const made = make(value);
-    known.set(value, made);
+    cache.set(value, made);
     return made;
   };
 }
@@ -141,11 +141,11 @@ function rulesFor(mapping: Mapping): (set: JsonObject, row: DriverRow, is: Settl
   return (set, row, is) => {
     const { program, conf, outcome } = is;
     const byConf = bySet(set);
-    const known = byConf.get(conf) ?? [];
-    const found = known.find((one) => one.program === program && one.outcome === outcome);
+    const cached = byConf.get(conf) ?? [];
+    const found = cached.find((one) => one.program === program && one.outcome === outcome);
     if (found !== undefined) return found;
     const made = make(set, row, is);
-    byConf.set(conf, [...known, made]);
+    byConf.set(conf, [...cached, made]);
     return made;
   };
 }

@@ -18,19 +18,22 @@ export function methodOfMachine(
 ): PowerMethod {
   const { driver = null, power_interface = null, driver_info } = row;
   const macs = portsOf(machine).map(({ address }) => String(address));
-  const way = methodOf({ driver, power_interface, driver_info: objectOf(driver_info), macs }, keys);
-  if (way.way !== "ipmi") return way;
-  const { user, password, address } = way.login;
-  const given: { readonly [column: string]: boolean } = {
+  const method = methodOf(
+    { driver, power_interface, driver_info: objectOf(driver_info), macs },
+    keys,
+  );
+  if (method.kind !== "ipmi") return method;
+  const { user, password, address } = method.login;
+  const present: { readonly [column: string]: boolean } = {
     pm_user: user !== "",
     pm_password: password !== null,
     pm_address: true,
   };
   const absent = credentials.filter(
-    (column) => columnsOf(machine.node)[column] === null && given[column] === false,
+    (column) => columnsOf(machine.node)[column] === null && present[column] === false,
   );
   return absent.length === 0
-    ? way
+    ? method
     : noMethod("incomplete", `${absent.join(", ")} is missing`, address);
 }
 
@@ -69,10 +72,10 @@ export function createWays(
   );
   const nodes = createNodes(mapping, hosts, columns, createOrigins());
   const reachable = { ...mapping, target: { ...target, drivers } };
-  const others = createNodes(reachable, hosts, columns, createOrigins());
+  const fallback = createNodes(reachable, hosts, columns, createOrigins());
   return (machine) => {
-    const own = nodes.choose(machine);
-    const chosen = own.driver === null ? others.choose(machine) : own;
+    const preferred = nodes.choose(machine);
+    const chosen = preferred.driver === null ? fallback.choose(machine) : preferred;
     const { driver, decided, conf } = chosen;
     if (machine.node.deleted === true || decided.skip !== null) return null;
     if (driver === null) return withoutDriver(machine, conf, decided.set.power_manager);
@@ -87,12 +90,12 @@ const NO_DRIVER: { readonly [classPath: string]: PowerVerdict } = {
   "nova.virt.baremetal.tilera_pdu.Pdu": "tilera",
 };
 
-function withoutDriver({ node }: Machine, conf: HostConfig | null, said: unknown): PowerMethod {
-  const named = said ?? conf?.power_manager;
-  if (typeof named !== "string") {
+function withoutDriver({ node }: Machine, conf: HostConfig | null, declared: unknown): PowerMethod {
+  const manager = declared ?? conf?.power_manager;
+  if (typeof manager !== "string") {
     const host = node.service_host ?? "NULL";
-    const why = conf?.power_manager_fault ?? `no nova.conf for ${host}`;
-    return noMethod("other-power", `${why}: its power manager is unknown`);
+    const reason = conf?.power_manager_fault ?? `no nova.conf for ${host}`;
+    return noMethod("other-power", `${reason}: its power manager is unknown`);
   }
-  return noMethod(NO_DRIVER[named] ?? "other-power", `${named} has no BMC to ask`);
+  return noMethod(NO_DRIVER[manager] ?? "other-power", `${manager} has no BMC to ask`);
 }

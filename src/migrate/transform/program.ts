@@ -11,7 +11,7 @@ const CHOOSES = ["driver", "power_manager", "credentials_charset", "driver_info"
 
 function settableBy(rules: readonly CompiledRule[]): ReadonlySet<string> {
   const read = rules.flatMap(({ alternatives }) =>
-    alternatives.flatMap(({ place, field }) => (place === "site" ? [field] : [])),
+    alternatives.flatMap(({ input, field }) => (input === "site" ? [field] : [])),
   );
   return new Set([...CHOOSES, ...read]);
 }
@@ -20,7 +20,7 @@ function settableBy(rules: readonly CompiledRule[]): ReadonlySet<string> {
  * Rules of the site document, and of the driver_info and properties in its entries. They come
  * first, so they take precedence. Values pass the same checks.
  */
-function siteRules({ site }: Mapping, others: readonly Rule[]): readonly Rule[] {
+function siteRules({ site }: Mapping, rules: readonly Rule[]): readonly Rule[] {
   const fields = site.machines.flatMap(({ set = {} }) =>
     ["driver_info", "properties"].flatMap((column) =>
       Object.keys(set[column] ?? {}).map((key) => `${column}.${key}`),
@@ -28,7 +28,7 @@ function siteRules({ site }: Mapping, others: readonly Rule[]): readonly Rule[] 
   );
   const set = [...new Set(fields)].map((to): Rule => ({ to, from: `site.${to}` }));
   return [...site.rules.node, ...set].map((rule) => {
-    const as = others.find(({ to }) => to === rule.to)?.as;
+    const as = rules.find(({ to }) => to === rule.to)?.as;
     return rule.as === undefined && as !== undefined && CHECKS.has(as) ? { ...rule, as } : rule;
   });
 }
@@ -47,15 +47,15 @@ export function compileProgram(
   origins: OriginTable,
 ) {
   const { rules, site, target } = mapping;
-  const own = [...driver.rules, ...rules.node];
-  const node = [...siteRules(mapping, own), ...own];
+  const nodeRules = [...driver.rules, ...rules.node];
+  const node = [...siteRules(mapping, nodeRules), ...nodeRules];
   const port = [...site.rules.port, ...rules.port];
   const read = new Set([...readBy([...node, ...port]), ...Object.keys(rules.reads)]);
   const dropped = new Set(
     [rules.drops, driver.drops, site.drops].flatMap((drops) => Object.keys(drops)),
   );
-  const compile = (list: readonly Rule[], known: readonly Column[]) =>
-    compileRules(list, known, target, driver.name, origins);
+  const compile = (list: readonly Rule[], tableColumns: readonly Column[]) =>
+    compileRules(list, tableColumns, target, driver.name, origins);
   const compiled = {
     node: compile(node, mapping.columns.node),
     port: compile(port, mapping.columns.port),

@@ -66,16 +66,16 @@ function put(
   { column, inner, grows }: SettledRules["rules"][number],
   value: Json,
 ): boolean {
-  const own = grows && isObject(value) ? { ...value } : value;
+  const copy = grows && isObject(value) ? { ...value } : value;
   const last = inner.at(-1);
-  const there = making.values[column];
+  const existing = making.values[column];
   if (last === undefined) {
-    if (there !== undefined) return false;
-    begin(making, column, own);
+    if (existing !== undefined) return false;
+    begin(making, column, copy);
     return true;
   }
   let at: Record<string, Json>;
-  if (there !== undefined && isObject(there)) at = there as Record<string, Json>;
+  if (existing !== undefined && isObject(existing)) at = existing as Record<string, Json>;
   else {
     at = {};
     begin(making, column, at);
@@ -93,7 +93,7 @@ function put(
     }
   }
   if (at[last] !== undefined) return false;
-  at[last] = own;
+  at[last] = copy;
   return true;
 }
 

@@ -48,8 +48,8 @@ interface Condition {
 }
 
 /** A text, or a list of which one text must match. Those without a star are looked up. */
-function conditionOf([column, given]: readonly [string, string | readonly string[]]): Condition {
-  const texts = new Map([given].flat().map((text) => [text.toLowerCase(), text]));
+function conditionOf([column, expected]: readonly [string, string | readonly string[]]): Condition {
+  const texts = new Map([expected].flat().map((text) => [text.toLowerCase(), text]));
   const unused = new Set(texts.keys());
   const patterns = [...texts.keys()]
     .filter((text) => text.includes("*"))
@@ -60,13 +60,13 @@ function conditionOf([column, given]: readonly [string, string | readonly string
     matches(machine) {
       const value = columnValue(machine, column);
       if (value === null) return false;
-      const found = patterns.filter(({ fits }) => fits(value));
+      const found = patterns.filter(({ fits: isMatch }) => isMatch(value));
       for (const { text } of found) unused.delete(text);
       if (texts.has(value)) unused.delete(value);
       return found.length > 0 || texts.has(value);
     },
     missed:
-      typeof given === "string"
+      typeof expected === "string"
         ? null
         : () => [...unused].map((text) => ({ [column]: texts.get(text) })),
   };
@@ -113,18 +113,18 @@ function lookup(entries: readonly IndexedEntry[]): (machine: Machine) => readonl
       always.push(entry);
       continue;
     }
-    const own = places.get(key.column) ?? new Map<string, IndexedEntry[]>();
-    places.set(key.column, own);
+    const entriesByValue = places.get(key.column) ?? new Map<string, IndexedEntry[]>();
+    places.set(key.column, entriesByValue);
     for (const text of key.only) {
-      const before = own.get(text);
-      if (before === undefined) own.set(text, [entry]);
+      const before = entriesByValue.get(text);
+      if (before === undefined) entriesByValue.set(text, [entry]);
       else before.push(entry);
     }
   }
   const columns = [...places];
   return (machine) => {
     const found = columns.flatMap(
-      ([column, own]) => own.get(columnValue(machine, column) ?? "") ?? [],
+      ([column, entriesByValue]) => entriesByValue.get(columnValue(machine, column) ?? "") ?? [],
     );
     return found.length === 0
       ? always
@@ -158,16 +158,16 @@ export function compileSite(site: Site) {
   );
   const near = lookup(entries);
   const matched = new Set<SiteEntry>();
-  const known = new Map<string, Decided>();
+  const decisions = new Map<string, Decided>();
   const of = (machine: Machine): Decided => {
-    const own = near(machine).filter(({ conditions }) =>
+    const matching = near(machine).filter(({ conditions }) =>
       conditions.every(({ matches }) => matches(machine)),
     );
-    const key = own.map(({ at }) => at).join();
-    const before = known.get(key);
+    const key = matching.map(({ at }) => at).join();
+    const before = decisions.get(key);
     if (before !== undefined) return before;
-    if (known.size >= DECISIONS) known.clear();
-    const decided = own.reduce<Decided>((earlier, { entry }) => {
+    if (decisions.size >= DECISIONS) decisions.clear();
+    const decided = matching.reduce<Decided>((earlier, { entry }) => {
       matched.add(entry);
       return {
         set: merged(earlier.set, entry.set ?? {}),
@@ -175,19 +175,19 @@ export function compileSite(site: Site) {
         accept: [...(entry.accept ?? []), ...earlier.accept],
       };
     }, NOTHING);
-    known.set(key, decided);
+    decisions.set(key, decided);
     return decided;
   };
   /** Findings of entries and list texts without a machine so far. An empty match is allowed. */
   const unmatched = (): readonly Finding[] =>
     entries.flatMap(({ entry, at, conditions }) => {
-      const whole = !matched.has(entry) && Object.keys(entry.match).length > 0;
-      const none: readonly object[] = whole
+      const isUnmatched = !matched.has(entry) && Object.keys(entry.match).length > 0;
+      const none: readonly object[] = isUnmatched
         ? [entry.match]
         : conditions.flatMap(({ missed }) => missed?.() ?? []);
-      const place = `${site.file ?? "the site document"} /machines/${at}/match`;
+      const location = `${site.file ?? "the site document"} /machines/${at}/match`;
       return none.map((match) =>
-        finding("N2I-D310", place, `no machine has ${JSON.stringify(match)}`),
+        finding("N2I-D310", location, `no machine has ${JSON.stringify(match)}`),
       );
     });
   return { of: entries.length === 0 ? () => NOTHING : of, unmatched };

@@ -27,10 +27,10 @@ function novaSays({ nova }: Machine): NovaSays {
  */
 function claimOf({ node, nova, duplicates }: Machine): Claim {
   if (duplicates.instance_uuid.length === 0) return "sole";
-  const named = nova?.instance?.node;
-  if (typeof named !== "string" || nova?.instance?.deleted !== false) return "unresolved";
-  if (named.toLowerCase() === node.uuid?.toLowerCase()) return "won";
-  return duplicates.holders.includes(named.toLowerCase()) ? "lost" : "unresolved";
+  const novaNode = nova?.instance?.node;
+  if (typeof novaNode !== "string" || nova?.instance?.deleted !== false) return "unresolved";
+  if (novaNode.toLowerCase() === node.uuid?.toLowerCase()) return "won";
+  return duplicates.holders.includes(novaNode.toLowerCase()) ? "lost" : "unresolved";
 }
 
 export function factsOf(machine: Machine) {
@@ -82,19 +82,19 @@ export function stateFindings(
   facts: StateFacts,
   where: string,
 ): readonly Finding[] {
-  const place = `${where} task_state`;
-  const looked = row.when.nova !== undefined || !facts.instance;
-  const says = looked ? null : SAYS[facts.nova];
-  const gone = looked ? undefined : GONE[facts.nova];
-  if (row.finding === undefined && gone === undefined) return NONE;
+  const location = `${where} task_state`;
+  const novaChecked = row.when.nova !== undefined || !facts.instance;
+  const says = novaChecked ? null : SAYS[facts.nova];
+  const absentCode = novaChecked ? undefined : GONE[facts.nova];
+  if (row.finding === undefined && absentCode === undefined) return NONE;
   const findings: Finding[] = [];
   if (row.finding !== undefined) {
     const what = `task_state ${JSON.stringify(facts.task_state)}: ${row.means}`;
-    const found = finding(row.finding, place, says === null ? what : [what, says].join("; "));
+    const found = finding(row.finding, location, says === null ? what : [what, says].join("; "));
     findings.push(accepted === null ? found : { ...found, accepted });
   }
-  if (gone !== undefined && says !== null)
-    findings.push(finding(gone, `${where} instance_uuid`, says));
+  if (absentCode !== undefined && says !== null)
+    findings.push(finding(absentCode, `${where} instance_uuid`, says));
   return findings;
 }
 

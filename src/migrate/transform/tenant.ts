@@ -80,22 +80,22 @@ function inspectVifs(
     return [finding("N2I-D115", where, cached.length === 0 ? EMPTY : strange)];
   }
   const carried = new Set(ports.flatMap(({ vif }) => vif?.toLowerCase() ?? []));
-  const named = new Set<string>();
+  const recorded = new Set<string>();
   const findings = ports.flatMap(({ rows, vif }) =>
     rows.flatMap(({ id, vif_uuid }) => {
-      const said = vif_uuid?.toLowerCase() ?? "";
-      named.add(said);
-      if (said === "" || said === vif?.toLowerCase()) return [];
-      const place = `bm_interfaces.id=${id} vif_uuid`;
-      return carried.has(said)
-        ? [finding("N2I-D111", place, "its MAC is another VIF's")]
-        : [finding("N2I-D114", place, `Nova's cache has no VIF ${show(said)} for any interface`)];
+      const uuid = vif_uuid?.toLowerCase() ?? "";
+      recorded.add(uuid);
+      if (uuid === "" || uuid === vif?.toLowerCase()) return [];
+      const column = `bm_interfaces.id=${id} vif_uuid`;
+      return carried.has(uuid)
+        ? [finding("N2I-D111", column, "its MAC is another VIF's")]
+        : [finding("N2I-D114", column, `Nova's cache has no VIF ${show(uuid)} for any interface`)];
     }),
   );
   // A machine without VIFs, or with more VIFs than interfaces, has its own finding.
   if (carried.size === 0 || cached.length > ports.length) return findings;
   const lost = cached.filter(
-    ({ id }) => ![carried, named].some((set) => set.has(id.toLowerCase())),
+    ({ id }) => ![carried, recorded].some((set) => set.has(id.toLowerCase())),
   );
   return [
     ...findings,
@@ -124,11 +124,11 @@ export function inspectRebuild({ nova }: Machine, row: Row, where: string): read
   const format = nova?.instance?.system_metadata.image_disk_format ?? "";
   const { deploy_interface: by, instance_info: info } = row;
   const amazon = by === "direct" && AMAZON.has(format.toLowerCase());
-  const lacks = by === "ramdisk" ? ["kernel", "ramdisk"].filter((key) => !objectOf(info)[key]) : [];
-  const none = `instance_info has no ${lacks.join(" and no ")}, which deploy_interface ramdisk needs`;
+  const unset = by === "ramdisk" ? ["kernel", "ramdisk"].filter((key) => !objectOf(info)[key]) : [];
+  const none = `instance_info has no ${unset.join(" and no ")}, which deploy_interface ramdisk needs`;
   const image = `its image has the disk_format ${show(format)}, under direct`;
   return [
     ...findingIf(amazon, "N2I-D126", where, image),
-    ...findingIf(lacks.length > 0, "N2I-D127", where, none),
+    ...findingIf(unset.length > 0, "N2I-D127", where, none),
   ];
 }

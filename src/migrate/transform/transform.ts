@@ -2,7 +2,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { portUuid } from "../../lib/uuid.ts";
 import type { SnapshotHeader } from "../../model/artefact.ts";
 import type { BootPlan } from "../../model/boot.ts";
-import { accept, blocks, type Finding, finding, findingIf, together } from "../../model/finding.ts";
+import { accept, blocks, type Finding, finding, findingIf, merge } from "../../model/finding.ts";
 import { columnsOf, type Machine } from "../../model/machine.ts";
 import type { Mapping } from "../../model/mapping.ts";
 import type { Desired, Resource } from "../../model/plan.ts";
@@ -90,7 +90,7 @@ function transformed(making: Making, source: Machine): Transformed {
   const where = `bm_nodes.id=${node.id}`;
   if (node.deleted === true) return judged(source, chosen, source.findings, []);
 
-  const found = together([
+  const found = merge([
     asRead(source, set).findings,
     chosen.findings,
     stateFindings(decision, chosen.facts, where),
@@ -101,23 +101,23 @@ function transformed(making: Making, source: Machine): Transformed {
   // An unreadable address is not compared. A machine that is not loaded still has its outlet.
   const isComparable = !plain.findings.some(blocks);
   const shared = isComparable ? inspectShared(plain.record.row, node.id, making.claims) : NONE;
-  if (decision.outcome === "block") return judged(source, chosen, together([found, shared]), []);
+  if (decision.outcome === "block") return judged(source, chosen, merge([found, shared]), []);
 
   const reading = power?.readings.get(node.id);
   // The query is needed only to check a reading.
-  const way =
+  const method =
     reading === undefined
       ? null
       : methodOfMachine(source, driver.row, plain.record.row, conductor.keys);
   // The state of another BMC would be enforced on this machine.
-  const recorded = power?.record === true && way !== null && isAbout(reading, node.id, way);
-  const own = recorded ? nodes.make(source, { ...chosen, driver }, reading) : plain;
-  const ports = portsOf(source).map((port) => portOf(source, port, own));
-  const desired = [own.record, ...ports.map(({ record }) => record)];
-  const { row } = own.record;
+  const recorded = power?.record === true && method !== null && isAbout(reading, node.id, method);
+  const finalNode = recorded ? nodes.make(source, { ...chosen, driver }, reading) : plain;
+  const ports = portsOf(source).map((port) => portOf(source, port, finalNode));
+  const desired = [finalNode.record, ...ports.map(({ record }) => record)];
+  const { row } = finalNode.record;
   const unusable = inspectAddress(plain.record.row, where);
-  const { keeps } = own;
-  const findings = together([
+  const { keeps } = finalNode;
+  const findings = merge([
     found,
     inspectHost(source, chosen.conf),
     inspectPower(source, driver.row),
@@ -131,9 +131,9 @@ function transformed(making: Making, source: Machine): Transformed {
     inspectTenant(source, decision.outcome, mapping, bootsAsRamdisk(set, mapping.target)),
     keeps ? inspectRoots(source, set, where) : NONE,
     keeps ? inspectRebuild(source, row, where) : NONE,
-    own.findings,
+    finalNode.findings,
     ...ports.map((port) => port.findings),
-    power === null || unusable.length > 0 ? NONE : gate(source, reading, way, conductor, power),
+    power === null || unusable.length > 0 ? NONE : gate(source, reading, method, conductor, power),
     // A record without a uuid has its own finding.
     node.uuid === null ? NONE : misfits(desired, making.validate, where),
   ]);
@@ -169,13 +169,13 @@ function portOf(
   { sources, port: rules }: MadeNode,
 ): Made {
   const uuid = portUuid(node.uuid?.toLowerCase() ?? "", address);
-  const own = {
+  const portSource = {
     ...sources,
     bm_interfaces: row === null ? null : columnsOf(row),
     port: { uuid, address, vif },
   };
   const where = row === null ? `bm_nodes.id=${node.id}` : `bm_interfaces.id=${row.id}`;
-  return makeRecord("port", rules, own, where);
+  return makeRecord("port", rules, portSource, where);
 }
 
 const NONE: readonly Finding[] = [];

@@ -30,8 +30,8 @@ export function cachedVifs({ node, interfaces, nova }: Machine): readonly Vif[] 
       typeof address === "string" ? normaliseMac(address) : null,
     ),
   );
-  const fits = vifs.some(({ address }) => macs.has(address));
-  return fits || !live.some(({ vif_uuid }) => vif_uuid) ? vifs : null;
+  const isMatching = vifs.some(({ address }) => macs.has(address));
+  return isMatching || !live.some(({ vif_uuid }) => vif_uuid) ? vifs : null;
 }
 
 /**
@@ -51,9 +51,9 @@ export function portsOf(machine: Machine): readonly PortSource[] {
     const at = ports.findIndex((port) => port.address === address);
     const before = at < 0 ? NONE : (ports[at]?.rows ?? NONE);
     const rows = row === null ? before : [...before, row];
-    const said = rows.find(({ vif_uuid }) => vif_uuid && isUuid(vif_uuid))?.vif_uuid ?? null;
+    const recorded = rows.find(({ vif_uuid }) => vif_uuid && isUuid(vif_uuid))?.vif_uuid ?? null;
     const cached = vifs?.find((vif) => vif.address === address)?.id ?? null;
-    const vif = vifs === null ? said : cached;
+    const vif = vifs === null ? recorded : cached;
     ports[at < 0 ? ports.length : at] = { address, interface: rows[0] ?? null, rows, vif };
   };
   for (const row of interfaces) if (isLive(row)) add(row.address ?? "", row);

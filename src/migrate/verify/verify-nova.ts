@@ -42,20 +42,20 @@ interface NovaRequest extends ConnectionOptions {
 export async function openNovaVerifier(
   run: RunFolder,
   plan: NovaFiles,
-  asked: NovaRequest,
+  request: NovaRequest,
   keep: Keep,
 ) {
   const readOnly = { readOnly: true };
-  const database = keep(await openRole("nova-db", asked.novaDb, readOnly));
+  const database = keep(await openRole("nova-db", request.novaDb, readOnly));
   const identity = await identifyNova(database);
   checkNova(plan.header.target, identity);
-  const flavors = await reopenFlavorApi(plan.header.api, asked, true);
+  const flavors = await reopenFlavorApi(plan.header.api, request, true);
   if (flavors !== null) keep(flavors);
   await Promise.all([committed(database), flavors?.committed()]);
   const placement =
-    asked.placementDb === undefined
+    request.placementDb === undefined
       ? null
-      : keep(await openRole("placement-db", asked.placementDb, readOnly));
+      : keep(await openRole("placement-db", request.placementDb, readOnly));
   const target = createNovaTarget(database, identity);
   const api = flavors?.target ?? target;
   const beats = await target.beats(plan.counts.stopped);
@@ -64,7 +64,7 @@ export async function openNovaVerifier(
   const expects: HypervisorsNow["expects"] = (host) => {
     if (host !== null && ran.has(host))
       return `nova-compute of ${show(host)} has reported since the load`;
-    if (!asked.final) return null;
+    if (!request.final) return null;
     tally.unreported += 1;
     return "no nova-compute service reports this node";
   };
@@ -84,10 +84,10 @@ export async function openNovaVerifier(
 /** Seconds since this plan's last batch began, by this host's clock. Null if none did. */
 async function secondsSinceLoad(run: RunFolder, plan: string): Promise<number | null> {
   const { entries } = await readJournal(run);
-  const begun = batchesOf(entries, IRONIC).findLast(
+  const lastBatch = batchesOf(entries, IRONIC).findLast(
     (entry) => entry.do === "begin" && entry.plan === plan,
   );
-  return begun !== undefined ? (Date.now() - Date.parse(begun.at)) / 1000 : null;
+  return lastBatch !== undefined ? (Date.now() - Date.parse(lastBatch.at)) / 1000 : null;
 }
 
 /** Every row that the plan changes. */

@@ -41,14 +41,14 @@ export interface VerifyRequest extends TargetOptions {
 type Plan = Awaited<ReturnType<typeof openPlan>>;
 
 /** Opens a plan of the current snapshot. @throws MigrationError N2I-E110 to N2I-E114 */
-export async function openToVerify(asked: Pick<VerifyRequest, "run" | "keyFile">) {
-  const run = await openRun(asked.run, { create: false, inner: isRehearsed() });
+export async function openToVerify(request: Pick<VerifyRequest, "run" | "keyFile">) {
+  const run = await openRun(request.run, { create: false, inner: isRehearsed() });
   const since = await sinceNow(run);
   const plan = await openPlan(`${run.path}/${PLAN}`);
   const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
   if (snapshot.footer.sha256 !== plan.header.made_from.snapshot)
     throw new MigrationError("N2I-E114", `${run.path}: the plan belongs to a different snapshot`);
-  const seal = await sealOf(run, asked.keyFile, plan.header.key);
+  const seal = await sealOf(run, request.keyFile, plan.header.key);
   const mappings = await loadMappings();
   const lost = snapshot.footer.footer.machines - plan.footer.footer.machines;
   if (lost !== 0)
@@ -86,30 +86,30 @@ export async function acceptLogs(
  * operator accepted the errors in the logs
  * @throws MigrationError N2I-E326 if there was no row to compare
  */
-export async function verifyRun(asked: VerifyRequest, sink: Sink) {
-  const opened = await openToVerify(asked);
+export async function verifyRun(request: VerifyRequest, sink: Sink) {
+  const opened = await openToVerify(request);
   const { run, plan, seal, mappings } = opened;
-  const logs = await logsAt(asked.computeLog ?? []);
+  const logs = await logsAt(request.computeLog ?? []);
   const verified = await closing(async (keep) => {
-    const nova = await openNovaForVerify(run, plan.footer, asked, keep);
+    const nova = await openNovaForVerify(run, plan.footer, request, keep);
     const access = { readOnly: true };
-    const backend = keep(await openBackend(asked, mappings, access, sink.say));
+    const backend = keep(await openBackend(request, mappings, access, sink.report));
     checkEngine(plan.header.target, backend);
     const { identity, target } = await backend.open(plan.header.target.release, seal);
     checkIdentity(plan.header.target, identity);
     await backend.committed();
-    const settled = asked.final || nova?.ran === true;
-    const how = { all: asked.allRows, settled, nova };
+    const settled = request.final || nova?.ran === true;
+    const how = { all: request.allRows, settled, nova };
     return compare(plan, target.verifier, backend.same(seal), sink, how);
   });
   const faults = logs.length === 0 ? 0 : await listFaults(logs, startedIn, sink);
-  const unreadNova = asked.novaDb === undefined ? await novaPlanOf(run, plan.footer) : null;
+  const unreadNova = request.novaDb === undefined ? await novaPlanOf(run, plan.footer) : null;
   const equal = isEqual(verified) && unreadNova === null && faults === 0;
   const ironic = isEqual({ ...verified, nova: null });
-  const found = asked.final ? { final: equal } : { rows: equal };
+  const found = request.final ? { final: equal } : { rows: equal };
   await keepVerified(opened, { ...found, ironic }, sink);
   return {
-    ...{ ...verified, novaLeft: unreadNova !== null },
+    ...{ ...verified, novaSkipped: unreadNova !== null },
     computes: logs.length === 0 ? null : { logs: logs.length, faults },
     accept: (logged: string) => acceptLogs(opened, "final", logged, sink),
   };
@@ -125,15 +125,15 @@ async function* startedIn(lines: (from: number) => ReturnType<typeof linesOf>, f
 async function openNovaForVerify(
   run: RunFolder,
   plan: Footer<PlanCounts>,
-  asked: VerifyRequest,
+  request: VerifyRequest,
   keep: Keep,
 ): Promise<NovaVerifier | null> {
-  const { novaDb } = asked;
+  const { novaDb } = request;
   if (novaDb === undefined) return null;
   const files = await novaPlanOf(run, plan);
   if (files === null)
     throw new MigrationError("N2I-E114", `${run.path}/${PLAN} was made without Nova`);
-  return openNovaVerifier(run, files, { ...asked, novaDb }, keep);
+  return openNovaVerifier(run, files, { ...request, novaDb }, keep);
 }
 
 interface How {

@@ -22,7 +22,7 @@ export interface ExistingNics {
   readonly of: (node: string) => readonly Nic[];
   /** Neutron ports of NICs, and those of more than one NIC. */
   readonly vifs: PortIds;
-  readonly twice: ReadonlySet<string>;
+  readonly duplicates: ReadonlySet<string>;
 }
 
 /** @returns the NICs that were added */
@@ -30,14 +30,14 @@ export function gatherNics(): ExistingNics & { readonly put: (node: string, nic:
   const byNode = new Map<string, Nic[]>();
   /** Original spelling by lower case. */
   const vifs = new Map<string, string>();
-  const twice = new Set<string>();
+  const duplicates = new Set<string>();
   return {
     put(node, nic) {
       const id = node.toLowerCase();
       byNode.set(id, [...(byNode.get(id) ?? []), nic]);
       if (nic.vif === null) return;
       const vif = nic.vif.toLowerCase();
-      if (vifs.has(vif)) twice.add(nic.vif);
+      if (vifs.has(vif)) duplicates.add(nic.vif);
       else vifs.set(vif, nic.vif);
     },
     of: (node) => byNode.get(node.toLowerCase()) ?? [],
@@ -48,17 +48,17 @@ export function gatherNics(): ExistingNics & { readonly put: (node: string, nic:
       has: (vif) => vifs.has(vif.toLowerCase()),
       values: () => vifs.values(),
     },
-    twice,
+    duplicates,
   };
 }
 
 /** An attach writes the first field, an operator the second. @source ironic: common/network.py */
 export function vifOf(internal_info: Json | undefined, extra: Json | undefined): string | null {
-  const named = (info: Json | undefined, key: string): string | null => {
+  const textAt = (info: Json | undefined, key: string): string | null => {
     const value = objectOf(info)[key];
     return typeof value === "string" && value !== "" ? value.toLowerCase() : null;
   };
-  return named(internal_info, "tenant_vif_port_id") ?? named(extra, "vif_port_id");
+  return textAt(internal_info, "tenant_vif_port_id") ?? textAt(extra, "vif_port_id");
 }
 
 /** An Ironic node for `node manage`. Field names are Ironic's. */
@@ -107,5 +107,5 @@ export type NetworkPorts = Pick<ReadonlyMap<string, NetworkPort>, "get" | "has">
 /** A node of the list, and why it cannot be managed. Empty if it can. */
 export interface AdoptableRow {
   readonly node: RunningNode;
-  readonly whyNot: readonly string[];
+  readonly reasons: readonly string[];
 }

@@ -27,12 +27,12 @@ export function unsafe(node: JsonObject): readonly string[] {
 /** Why Nova must not get the node. Null if it is free, and no deployment reaches a machine. */
 export function notFree(node: JsonObject): string | null {
   const { provision_state: state, instance_uuid: instance = null } = node;
-  const why = [
+  const reasons = [
     ...unsafe(node),
     ...(state === "available" ? [] : [`it is ${String(state)}`]),
     ...(instance === null ? [] : [`it has instance ${String(instance)}`]),
   ];
-  return why.length === 0 ? null : `it is not free on fake hardware: ${why.join(", ")}`;
+  return reasons.length === 0 ? null : `it is not free on fake hardware: ${reasons.join(", ")}`;
 }
 
 /** `boot_interface` and the other interfaces of this service. */
@@ -91,13 +91,13 @@ export function fakeChanges(now: JsonObject): readonly NodeChange[] {
  */
 export function swapChanges(before: JsonObject, now: JsonObject, exact: boolean): NodeChange[] {
   const [was, is] = [objectOf(before.instance_info), objectOf(now.instance_info)];
-  const said = specifiedSince(before, now);
+  const specified = specifiedSince(before, now);
   return [
     to("driver", before.driver),
     ...interfacesOf(before).map(([name, value]) => to(name, value)),
     to("automated_clean", before.automated_clean),
     ...lostOf(before, now)
-      .filter((name) => !said.includes(name))
+      .filter((name) => !specified.includes(name))
       .map((name) => to(name, before[name])),
     ...(exact
       ? [to("instance_info", was)]
@@ -109,10 +109,10 @@ export function swapChanges(before: JsonObject, now: JsonObject, exact: boolean)
 
 /** Differences in driver, interfaces, power and protection, except later values of an operator. */
 export function notAsBefore(before: JsonObject, now: JsonObject): readonly string[] {
-  const said = specifiedSince(before, now);
+  const specified = specifiedSince(before, now);
   return differing(before, now, [
     ...["driver", "automated_clean", "power_state"],
-    ...LOST.filter((name) => name in before && !said.includes(name)),
+    ...LOST.filter((name) => name in before && !specified.includes(name)),
     ...interfacesOf(before).map(([name]) => name),
   ]);
 }

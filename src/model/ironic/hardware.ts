@@ -30,7 +30,7 @@ export interface Driver {
   /** Interface names by kind. Null for a classic driver. */
   readonly interfaces: ReadonlyMap<string, readonly string[]> | null;
   /** Needs of a classic driver. A hardware type has them by interface. */
-  readonly needs: ReleaseRequirements | null;
+  readonly requirements: ReleaseRequirements | null;
 }
 
 export interface ReleaseRequirements {
@@ -41,14 +41,14 @@ export interface ReleaseRequirements {
 export interface ReleaseHardware {
   readonly drivers: ReadonlyMap<string, Driver>;
   /** By power or management interface. */
-  readonly needs: ReadonlyMap<string, ReleaseRequirements>;
+  readonly requirements: ReadonlyMap<string, ReleaseRequirements>;
   /** Drivers of other releases, with these: `juno..ocata`. */
   readonly elsewhere: ReadonlyMap<string, Releases>;
 }
 
 /** Hardware of one release. @param releases oldest first */
 export function hardwareOf(
-  { classic, types, needs }: Hardware,
+  { classic, types, needs: requirements }: Hardware,
   release: string,
   releases: readonly string[],
 ): ReleaseHardware {
@@ -56,8 +56,8 @@ export function hardwareOf(
   // Hundreds of names share a few spans.
   const spans = new Map<Releases, boolean>();
   const has = (span: Releases): boolean => {
-    const known = spans.get(span);
-    if (known !== undefined) return known;
+    const cached = spans.get(span);
+    if (cached !== undefined) return cached;
     const [first = "", last = first] = span.split("..");
     const until = span.includes("..") ? releases.indexOf(last) : releases.length;
     const within = releases.indexOf(first) <= at && at <= until;
@@ -67,7 +67,7 @@ export function hardwareOf(
   const names = (by: ByName): readonly string[] =>
     Object.entries(by).flatMap(([name, span]) => (has(span) ? [name] : []));
   const needed = new Map(
-    Object.entries(needs).map(([name, { required, login = [] }]) => [
+    Object.entries(requirements).map(([name, { required, login = [] }]) => [
       name,
       { required: names(required), login },
     ]),
@@ -77,26 +77,26 @@ export function hardwareOf(
   for (const [name, { releases: span, interfaces }] of Object.entries(types))
     if (has(span)) {
       const kinds = Object.entries(interfaces).map(([kind, by]) => [kind, names(by)] as const);
-      drivers.set(name, { interfaces: new Map(kinds), needs: null });
+      drivers.set(name, { interfaces: new Map(kinds), requirements: null });
     } else elsewhere.set(name, span);
   for (const [name, { releases: span, needs: key }] of Object.entries(classic))
     if (has(span))
       drivers.set(name, {
         interfaces: null,
-        needs: (key === undefined ? undefined : needed.get(key)) ?? null,
+        requirements: (key === undefined ? undefined : needed.get(key)) ?? null,
       });
     else elsewhere.set(name, span);
-  return { drivers, needs: needed, elsewhere };
+  return { drivers, requirements: needed, elsewhere };
 }
 
-export function releasesIn({ classic, types, needs }: Hardware): readonly string[] {
+export function releasesIn({ classic, types, needs: requirements }: Hardware): readonly string[] {
   const spans = [
     ...Object.values(classic).map(({ releases }) => releases),
     ...Object.values(types).flatMap(({ releases, interfaces }) => [
       releases,
       ...Object.values(interfaces).flatMap((by) => Object.values(by)),
     ]),
-    ...Object.values(needs).flatMap(({ required }) => Object.values(required)),
+    ...Object.values(requirements).flatMap(({ required }) => Object.values(required)),
   ];
   return [...new Set(spans.flatMap((span) => span.split("..")))];
 }

@@ -99,11 +99,11 @@ export interface RecordClient {
     server: string | null,
     ports: readonly string[],
   ) => Promise<ServerView>;
-  /** @param cards of all nodes. Null for a single machine */
+  /** @param nics of all nodes. Null for a single machine */
   readonly lookAll: (
     all: readonly (readonly [node: string, server: string | null])[],
     most: number,
-    cards: ExistingNics["of"] | null,
+    nics: ExistingNics["of"] | null,
   ) => Promise<readonly ServerView[]>;
   /** Current values of the compared fields. Null for a missing node. */
   readonly compared: (
@@ -111,16 +111,16 @@ export interface RecordClient {
     most: number,
   ) => Promise<readonly (ComparedNode | null)[]>;
   /** Reads node and record again. NICs and ports are reused. */
-  readonly again: (seen: ServerView, node: string, server: string) => Promise<ServerView>;
+  readonly again: (view: ServerView, node: string, server: string) => Promise<ServerView>;
   /** Marks the node as ours, and reads it again. */
-  readonly hold: (node: string, server: string) => Promise<Written<RunningNode>>;
+  readonly reserve: (node: string, server: string) => Promise<Written<RunningNode>>;
   readonly bind: (
     port: string,
     from: readonly PortDevice[],
     to: PortDevice,
   ) => Promise<NotWritten | null>;
   /** @returns null if it was created without an answer */
-  readonly record: (asked: RecordRequest, isNew: boolean) => Promise<Written<ServerRecord | null>>;
+  readonly record: (spec: RecordRequest, isNew: boolean) => Promise<Written<ServerRecord | null>>;
   readonly unrecord: (node: string, server: string) => Promise<string | null>;
   /** Ends the maintenance that an interrupted `unrecord` left. */
   readonly endMaintenance: (node: string, server: string) => Promise<string | null>;
@@ -133,7 +133,7 @@ export interface RecordClient {
 }
 
 export interface NotWritten {
-  readonly why: string;
+  readonly reason: string;
   /** Another user has it or its name, or was faster. */
   readonly taken: boolean;
   /** The credentials lack the privilege. */
@@ -147,7 +147,7 @@ export interface ManagedOne {
   readonly name: string;
   /** Uuid of its record, else null. */
   readonly server: string | null;
-  readonly became:
+  readonly outcome:
     | "managed"
     | "managed already"
     | "to be managed"
@@ -155,5 +155,5 @@ export interface ManagedOne {
     | "in service"
     | "left"
     | "not reached";
-  readonly why: string;
+  readonly reason: string;
 }

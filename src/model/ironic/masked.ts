@@ -22,7 +22,7 @@ export function masked(value: Json, name = ""): Json {
 export function maskedText(text: string): string {
   return text
     .replace(LOGIN, `$1${MASKED}@`)
-    .replace(PARAMETER, (whole: string, before: string, name: string) =>
-      SIGNED.test(name) || isSecretName(name) ? before + MASKED : whole,
+    .replace(PARAMETER, (match: string, before: string, name: string) =>
+      SIGNED.test(name) || isSecretName(name) ? before + MASKED : match,
     );
 }

@@ -74,16 +74,16 @@ function isTypeOfImage({ found }: Changed): boolean {
 
 /** The ramdisk interface stores the given image under another name. */
 function isRenamed(_: Changed, { planned, found }: Rows): boolean {
-  const named = inside(planned, "instance_info", "image_source");
-  const kept = inside(found, "instance_info", "original_image_source");
-  return named !== undefined && kept === named;
+  const plannedImage = inside(planned, "instance_info", "image_source");
+  const originalImage = inside(found, "instance_info", "original_image_source");
+  return plannedImage !== undefined && originalImage === plannedImage;
 }
 
 /** Nova plugs an attached VIF again, which the port has in another field. */
 function isSameVif({ found }: Changed, { planned }: Rows): boolean {
   const marked = inside(planned, "extra", "nova_bm") ?? null;
-  const aside = isObject(marked) ? marked.vif_port_id : undefined;
-  return found === (inside(planned, "extra", "vif_port_id") ?? aside);
+  const savedVif = isObject(marked) ? marked.vif_port_id : undefined;
+  return found === (inside(planned, "extra", "vif_port_id") ?? savedVif);
 }
 
 const MANAGER = "ironic/conductor/manager.py";
@@ -162,10 +162,10 @@ export const OWN_FIELDS: readonly ServiceField[] = [
 ];
 
 const BY_NAME = new Map<string, ServiceField[]>();
-for (const own of OWN_FIELDS) {
-  const those = BY_NAME.get(own.field);
-  if (those === undefined) BY_NAME.set(own.field, [own]);
-  else those.push(own);
+for (const field of OWN_FIELDS) {
+  const those = BY_NAME.get(field.field);
+  if (those === undefined) BY_NAME.set(field.field, [field]);
+  else those.push(field);
 }
 
 /**

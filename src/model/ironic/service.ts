@@ -9,8 +9,8 @@ export interface Conductor {
 }
 
 /** Whether the conductor serves this group, or may serve it. */
-export function isOfGroup({ group }: Conductor, wanted: string): boolean {
-  return group === null || group === wanted;
+export function isOfGroup({ group }: Conductor, expected: string): boolean {
+  return group === null || group === expected;
 }
 
 /** An interface that a conductor enables for a hardware type: `ipmi`, `boot`, `pxe`. */
@@ -36,12 +36,12 @@ export interface Service {
 export function enabledBy(
   interfaces: Service["interfaces"],
   conductors: readonly Conductor[],
-  wanted: string,
+  driverName: string,
 ): ReadonlyMap<string, ReadonlySet<string>> {
   const hosts = new Set(conductors.map(({ hostname }) => hostname));
   const enabled = new Map<string, Set<string>>();
   for (const { hostname, driver, type, name } of interfaces ?? [])
-    if (driver === wanted && (hostname === null || hosts.has(hostname)))
+    if (driver === driverName && (hostname === null || hosts.has(hostname)))
       enabled.set(type, (enabled.get(type) ?? new Set()).add(name));
   return enabled;
 }

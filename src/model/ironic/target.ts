@@ -28,7 +28,7 @@ export interface Current {
   readonly ports: readonly Row[];
 }
 
-export interface RemovalForecast extends Pick<Outcome, "found" | "left"> {
+export interface RemovalForecast extends Pick<Outcome, "found" | "skipped"> {
   /** Deleted when a conductor releases them in time, else skipped. */
   readonly waiting: readonly SkippedRow[];
 }
@@ -44,7 +44,7 @@ export interface ScannedKey {
 export interface Target {
   readonly identity: TargetIdentity;
   readonly counts: () => Promise<{ readonly nodes: number; readonly ports: number }>;
-  readonly current: (wanted: Claims) => Promise<Current>;
+  readonly current: (claims: Claims) => Promise<Current>;
   readonly service: () => Promise<Service>;
   /**
    * Performs a batch: atomically in a database, by machine over REST. Rows that exist as planned

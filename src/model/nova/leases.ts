@@ -21,7 +21,7 @@ export function lasts({ age, ttl }: Pick<Lease, "age" | "ttl">): boolean {
   return Math.abs(age) <= ttl;
 }
 
-function named(name: string, length: number, empty = true): Column {
+function textColumn(name: string, length: number, empty = true): Column {
   return { name, type: "string", length, null: empty };
 }
 
@@ -38,37 +38,37 @@ export const LEASE_COLUMNS: readonly Column[] = [
   // Incremented at each change of the owner.
   { name: "service_epoch", type: "bigint", null: false, default: 0 },
   // task_state before `migrating`.
-  named("prev_task_state", 255),
+  textColumn("prev_task_state", 255),
 ];
 
 /** Additional tables. Times are milliseconds since 1970 by the server's clock. */
 export const LEASE_TABLES: { readonly [name: string]: Table } = {
   bm_service_leases: table([
-    named("host", 255, false),
+    textColumn("host", 255, false),
     { name: "epoch", type: "bigint", null: false },
     milliseconds("heartbeat_ms", false),
     milliseconds("ttl_ms", false),
-    named("my_ip", 64),
-    named("tftp_root", 255),
+    textColumn("my_ip", 64),
+    textColumn("tftp_root", 255),
     { name: "takes", type: "boolean", null: true },
-    named("fenced_by", 255),
+    textColumn("fenced_by", 255),
     milliseconds("fenced_at_ms", true),
   ]),
   bm_locks: table([
     // `host:NAME`, `node:UUID` or `instance:UUID`.
-    named("resource", 300, false),
-    named("owner", 255),
-    named("nonce", 36),
+    textColumn("resource", 300, false),
+    textColumn("owner", 255),
+    textColumn("nonce", 36),
     { name: "token", type: "bigint", null: false, default: 0 },
     { name: "expires_ms", type: "bigint", null: false, default: 0 },
   ]),
   // Boot data that is otherwise only on the disk of the host.
   bm_boot_records: table([
-    named("instance_uuid", 36, false),
-    named("host", 255, false),
-    named("root_uuid", 36),
-    named("kernel_id", 255),
-    named("ramdisk_id", 255),
+    textColumn("instance_uuid", 36, false),
+    textColumn("host", 255, false),
+    textColumn("root_uuid", 36),
+    textColumn("kernel_id", 255),
+    textColumn("ramdisk_id", 255),
     milliseconds("seen_ms", false),
   ]),
 };
@@ -95,6 +95,6 @@ export function withoutLeases(columns: readonly string[]): readonly string[] {
 
 /** Whether a table is our lease table, not a fork's of the same name. */
 export function isLeaseTable(name: string, columns: readonly string[]): boolean {
-  const own = LEASE_TABLES[name]?.columns.map((column) => column.name) ?? [];
-  return own.length > 0 && [...own].sort().join() === [...columns].sort().join();
+  const expected = LEASE_TABLES[name]?.columns.map((column) => column.name) ?? [];
+  return expected.length > 0 && [...expected].sort().join() === [...columns].sort().join();
 }

@@ -95,7 +95,7 @@ export interface NovaTarget {
    * compares.
    * @returns null if a row differs. Nothing is held then
    */
-  readonly hold: (steps: readonly NovaStep[]) => Promise<UncommittedSteps | null>;
+  readonly writeUncommitted: (steps: readonly NovaStep[]) => Promise<UncommittedSteps | null>;
 }
 
 type NovaHooks = Omit<Hooks, "ended">;
@@ -121,11 +121,11 @@ export const MACHINES = "machines";
 
 /** Refuses a batch with rows that differ and are not ours. @throws MigrationError N2I-E300 */
 export function refuseStrange(
-  left: Outcome["left"],
+  skipped: Outcome["skipped"],
   owned: (id: string) => boolean,
   rows: string,
 ): void {
-  const strange = left.filter(({ id }) => !owned(id)).map(({ id, why }) => `${id} ${why}`);
+  const strange = skipped.filter(({ id }) => !owned(id)).map(({ id, reason }) => `${id} ${reason}`);
   if (strange.length === 0) return;
   const some = listed(strange, NAMED, "; ");
   throw new MigrationError("N2I-E300", `${strange.length} ${rows} are not as planned: ${some}`);

@@ -103,7 +103,7 @@ export interface SpecRow {
 export type FlavorDatabase = "nova" | "nova_api";
 
 export interface FlavorRows {
-  readonly place: FlavorDatabase;
+  readonly schema: FlavorDatabase;
   readonly flavors: readonly FlavorRow[];
   readonly specs: readonly SpecRow[];
   /** Flavor id -> hosts of its live instances. */

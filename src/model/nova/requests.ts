@@ -25,11 +25,11 @@ const EXECUTED: ReadonlySet<string> = new Set([
  * Whether a request is still in its host's queue: the host has not reported since. Until Kilo that
  * time is unknown, because each change of the service renews `updated_at`. `finish_time` is NULL
  * also for completed requests.
- * @param seen last report of the host, naive UTC. Null if unknown
+ * @param beat last report of the host, naive UTC. Null if unknown
  * @source facts/systems-measured.md A1+, A2+
  */
-export function isWaiting({ action, at, overtaken }: OpenRequest, seen: string | null): boolean {
-  return EXECUTED.has(action) && !overtaken && (seen === null || at === null || at >= seen);
+export function isWaiting({ action, at, overtaken }: OpenRequest, beat: string | null): boolean {
+  return EXECUTED.has(action) && !overtaken && (beat === null || at === null || at >= beat);
 }
 
 /** RabbitMQ queue of a host's nova-compute. */

@@ -34,28 +34,28 @@ type ProxyDecision =
 /** Nova's message for an unknown route, API or resource. */
 const NOT_FOUND = "The resource could not be found.";
 
-export function decide(asked: ServedRequest, who: TokenOwner, rules: ProxyRules): ProxyDecision {
-  const place = locationOf(asked.method, asked.path);
-  if (place === null || place.wanted.do === "nowhere") return answer(nowhere());
-  if (place.wanted.do === "options") return answer({ status: 200, fields: {}, body: "" });
-  const spoken = place.version === "v2" ? null : negotiatedOf(asked.fields);
-  const { version } = spoken ?? {};
+export function decide(request: ServedRequest, who: TokenOwner, rules: ProxyRules): ProxyDecision {
+  const route = locationOf(request.method, request.path);
+  if (route === null || route.wanted.do === "nowhere") return answer(nowhere());
+  if (route.wanted.do === "options") return answer({ status: 200, fields: {}, body: "" });
+  const agreed = route.version === "v2" ? null : negotiatedOf(request.fields);
+  const { version } = agreed ?? {};
   const fields: Reply["fields"] =
     version === undefined
       ? {}
       : { [MODERN]: `compute ${version}`, [LEGACY]: version, Vary: [MODERN, LEGACY] };
-  if (spoken?.is === "malformed") return answer(faultReply(400, malformed(spoken.version)));
-  if (spoken?.is === "unknown") {
-    const why = `Version ${spoken.version} is not supported by the API. Minimum is ${FIRST} and maximum is 2.${LAST}.`;
-    return answer(faultReply(406, why));
+  if (agreed?.is === "malformed") return answer(faultReply(400, malformed(agreed.version)));
+  if (agreed?.is === "unknown") {
+    const reason = `Version ${agreed.version} is not supported by the API. Minimum is ${FIRST} and maximum is 2.${LAST}.`;
+    return answer(faultReply(406, reason));
   }
-  const write = refusedWrite(place.wanted, asked, rules, fields);
+  const write = refusedWrite(route.wanted, request, rules, fields);
   if (write?.first === true) return write;
   return (
-    refusedProject(place, who, rules, fields) ??
-    (spoken?.is === "gone" ? answer(faultReply(404, NOT_FOUND, fields)) : null) ??
+    refusedProject(route, who, rules, fields) ??
+    (agreed?.is === "gone" ? answer(faultReply(404, NOT_FOUND, fields)) : null) ??
     write ??
-    allowed(place.wanted, who, rules, fields)
+    allowed(route.wanted, who, rules, fields)
   );
 }
 
@@ -83,14 +83,14 @@ function malformed(version: string): string {
  * @returns `first`: this refusal precedes the checks of version and project
  */
 function refusedWrite(
-  { do: wanted }: NodeCommand,
+  { do: action }: NodeCommand,
   { body }: ServedRequest,
   { novaCompat }: ProxyRules,
   fields: Reply["fields"],
 ): (ProxyDecision & { readonly first: boolean }) | null {
-  if (wanted !== "create" && wanted !== "delete" && wanted !== "action") return null;
+  if (action !== "create" && action !== "delete" && action !== "action") return null;
   if (!novaCompat) return { ...answer(faultReply(404, NOT_FOUND, fields)), first: true };
-  const { unread, message } = novaRefusal(wanted, body.toString("utf8"));
+  const { unread, message } = novaRefusal(action, body.toString("utf8"));
   return { ...answer(faultReply(400, message, fields)), first: unread };
 }
 
@@ -101,24 +101,24 @@ function refusedProject(
   fields: Reply["fields"],
 ): ProxyDecision | null {
   if (!scoped || project === null || project === project_id) return null;
-  const own = project_id ?? "None";
-  const said = `Malformed request URL: URL's project_id '${project}' doesn't match Context's project_id '${own}'`;
-  return answer(faultReply(400, said, fields));
+  const contextProject = project_id ?? "None";
+  const message = `Malformed request URL: URL's project_id '${project}' doesn't match Context's project_id '${contextProject}'`;
+  return answer(faultReply(400, message, fields));
 }
 
 function allowed(
-  wanted: NodeCommand,
+  command: NodeCommand,
   who: TokenOwner,
   { allows, numbers }: ProxyRules,
   fields: Reply["fields"],
 ): ProxyDecision {
-  const rule = wanted.do === "list" ? "list" : "show";
+  const rule = command.do === "list" ? "list" : "show";
   if (!allows(rule, who)) {
     const refused = `Policy doesn't allow os_compute_api:os-baremetal-nodes:${rule} to be performed.`;
     return answer(faultReply(403, refused, fields));
   }
-  if (!("id" in wanted)) return { do: "list", fields };
-  const { id } = wanted;
+  if (!("id" in command)) return { do: "list", fields };
+  const { id } = command;
   const ident = identOf(id, numbers);
   return ident === null ? answer(unknownNode(id, fields)) : { do: "show", ident, id, fields };
 }
@@ -157,9 +157,9 @@ function text(fields: HeaderFields, name: string): string | undefined {
 
 /** Reads `compute 2.9` from a list that may name other services. The last entry counts. */
 function modern(header: string | undefined): string | undefined {
-  const said = (header ?? "").split(",").map((one) => one.trim().split(/\s+/));
-  const own = said.filter(([service]) => service?.toLowerCase() === "compute");
-  return own.findLast(([, version]) => version !== undefined)?.[1];
+  const versions = (header ?? "").split(",").map((one) => one.trim().split(/\s+/));
+  const compute = versions.filter(([service]) => service?.toLowerCase() === "compute");
+  return compute.findLast(([, version]) => version !== undefined)?.[1];
 }
 
 /** The Ironic commands that Nova's refusals recommend. */
@@ -177,15 +177,15 @@ const INSTEAD = {
  * @source nova@26.2.2 api/openstack/compute/baremetal_nodes.py, api/openstack/wsgi.py action_peek, _process_stack
  */
 function novaRefusal(
-  wanted: Extract<NodeCommand["do"], "create" | "delete" | "action">,
+  action: Extract<NodeCommand["do"], "create" | "delete" | "action">,
   body: string,
 ): { readonly unread: boolean; readonly message: string } {
-  if (wanted !== "action") return unsupported(INSTEAD[wanted]);
-  const named = actionOf(body);
-  if (named === null) return { unread: true, message: "Malformed request body" };
-  return named === "add_interface" || named === "remove_interface"
-    ? unsupported(INSTEAD[named])
-    : { unread: true, message: `There is no such action: ${named}` };
+  if (action !== "action") return unsupported(INSTEAD[action]);
+  const actionName = actionOf(body);
+  if (actionName === null) return { unread: true, message: "Malformed request body" };
+  return actionName === "add_interface" || actionName === "remove_interface"
+    ? unsupported(INSTEAD[actionName])
+    : { unread: true, message: `There is no such action: ${actionName}` };
 }
 
 function unsupported(command: string): ReturnType<typeof novaRefusal> {
@@ -196,9 +196,9 @@ function unsupported(command: string): ReturnType<typeof novaRefusal> {
 /** @returns null if the body is not an object with one key */
 function actionOf(body: string): string | null {
   try {
-    const said: unknown = JSON.parse(body);
-    const [name, ...others] = isObject(said) ? Object.keys(said) : [];
-    return others.length > 0 ? null : (name ?? null);
+    const parsed: unknown = JSON.parse(body);
+    const [name, ...rest] = isObject(parsed) ? Object.keys(parsed) : [];
+    return rest.length > 0 ? null : (name ?? null);
   } catch {
     return null;
   }

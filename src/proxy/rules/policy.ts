@@ -7,9 +7,9 @@ const ROOT = "os_compute_api:os-baremetal-nodes";
  *
  * @source nova juno through stable/2026.1, policies/baremetal_nodes.py
  */
-export const ASKED = { list: asked("list"), show: asked("show") } as const;
+export const ASKED = { list: requestedRule("list"), show: requestedRule("show") } as const;
 
-function asked(action: "list" | "show"): RequestedRule {
+function requestedRule(action: "list" | "show"): RequestedRule {
   const today = `${ROOT}:${action}`;
   return {
     names: [

@@ -117,10 +117,10 @@ async function* blocks(
     at += read.length;
     rest = Buffer.concat([rest, read]);
     let start = 0;
-    for (const whole of completeLines(rest)) {
-      if (!isUtf8(whole)) throw refusal("N2I-E112", path, "is not valid UTF-8");
-      yield whole.toString("utf8");
-      start += whole.length + 1;
+    for (const block of completeLines(rest)) {
+      if (!isUtf8(block)) throw refusal("N2I-E112", path, "is not valid UTF-8");
+      yield block.toString("utf8");
+      start += block.length + 1;
     }
     rest = rest.subarray(start);
   }
@@ -206,23 +206,23 @@ export function refusal(code: RefusalCode, path: string, fact: string): Migratio
 }
 
 const CHANGED = {
-  why: "Its content does not match the digest in its footer.",
+  reason: "Its content does not match the digest in its footer.",
   fix: "Run the stage that writes it again. Put decisions into the site document, not into artefacts.",
 };
 
 function checkFormat(head: string, path: string, kind: ArtefactKind): void {
-  const wanted = `nova2ironic/${kind}@${SECOND.includes(kind) ? 2 : 1}`;
-  if (isOf(wanted, head, path)) return;
-  if (`{"format":"${wanted}"`.startsWith(head))
+  const expected = `nova2ironic/${kind}@${SECOND.includes(kind) ? 2 : 1}`;
+  if (isOf(expected, head, path)) return;
+  if (`{"format":"${expected}"`.startsWith(head))
     throw refusal("N2I-E111", path, "ends within its header");
   throw refusal("N2I-E113", path, "is not an artefact of nova2ironic");
 }
 
 /** Whether a file starts with this format. @throws MigrationError N2I-E113 for another format */
-export function isOf(wanted: string, head: string, path: string): boolean {
+export function isOf(expected: string, head: string, path: string): boolean {
   const [, format] = /^\s*\{\s*"format"\s*:\s*"([\w/@.-]*)"/.exec(head) ?? [];
-  if (format === undefined || format === wanted) return format === wanted;
-  throw refusal("N2I-E113", path, `is ${format}, but ${wanted} is required`);
+  if (format === undefined || format === expected) return format === expected;
+  throw refusal("N2I-E113", path, `is ${format}, but ${expected} is required`);
 }
 
 /** Formats with version 2. Others have version 1. */

@@ -52,37 +52,37 @@ export interface LineForm {
 type Check = readonly [name: string, is: (value: unknown) => boolean, mayMiss: boolean];
 
 function checksOf(form: LineForm): readonly Check[] {
-  return Object.entries(form).map(([name, said]): Check => {
+  return Object.entries(form).map(([name, kind]): Check => {
     // Without its `?`, it is the name of a type.
-    return [name, IS[said.replace("?", "") as Form], said.endsWith("?")];
+    return [name, IS[kind.replace("?", "") as Form], kind.endsWith("?")];
   });
 }
 
 /**
  * Parses a journal line and checks every field. A run with an older format must be ended with its
  * version.
- * @param place of the line, for the message
+ * @param location of the line, for the message
  * @throws MigrationError N2I-E113 for another format, else N2I-E112
  */
-export function parseEntry(line: JsonObject, place: string): Entry {
+export function parseEntry(line: JsonObject, location: string): Entry {
   if (line.do === "open" && line.format !== JOURNAL_FORMAT)
-    throw new MigrationError("N2I-E113", `${place} does not have the format ${JOURNAL_FORMAT}`, {
+    throw new MigrationError("N2I-E113", `${location} does not have the format ${JOURNAL_FORMAT}`, {
       fix: "Complete the run with the version of nova2ironic that started it.",
     });
   const form = CHECKS.get(line.do ?? null);
-  if (form === undefined) throw malformed(place, "do");
-  const entry: JsonObject = { do: line.do ?? null, ...checked(line, form, place) };
-  if (Number(entry.from ?? 0) > Number(entry.to ?? 0)) throw malformed(place, "to");
+  if (form === undefined) throw malformed(location, "do");
+  const entry: JsonObject = { do: line.do ?? null, ...checked(line, form, location) };
+  if (Number(entry.from ?? 0) > Number(entry.to ?? 0)) throw malformed(location, "to");
   // Every field of its type was checked.
   return entry as unknown as Entry;
 }
 
-function checked(line: JsonObject, form: readonly Check[], place: string): JsonObject {
+function checked(line: JsonObject, form: readonly Check[], location: string): JsonObject {
   const found: Record<string, Json> = {};
   for (const [name, is, mayMiss] of form) {
     const value = line[name];
     if (value === undefined && mayMiss) continue;
-    if (value === undefined || !is(value)) throw malformed(place, name);
+    if (value === undefined || !is(value)) throw malformed(location, name);
     found[name] = value;
   }
   return found;
@@ -100,10 +100,10 @@ type Formed<F extends LineForm> = {
 export function formed<const F extends LineForm>(
   line: JsonObject,
   form: F,
-  place: string,
+  location: string,
 ): Formed<F> {
   // Each field was checked by its form.
-  return checked(line, checksOf(form), place) as object as Formed<F>;
+  return checked(line, checksOf(form), location) as object as Formed<F>;
 }
 
 /** Fields of a line, checked on access. */
@@ -113,13 +113,13 @@ type Fields = {
 
 type Is<F extends Form> = (typeof IS)[F] extends (value: unknown) => value is infer T ? T : never;
 
-export function fields(line: JsonObject, place: string): Fields {
+export function fields(line: JsonObject, location: string): Fields {
   const field =
     <T>(is: (value: unknown) => value is T) =>
     (name: string): T => {
       const value: unknown = line[name];
       if (is(value)) return value;
-      throw malformed(place, name);
+      throw malformed(location, name);
     };
   const { text, texts, number, object } = IS;
   return { text: field(text), texts: field(texts), number: field(number), object: field(object) };
@@ -133,14 +133,15 @@ function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every(isText);
 }
 
-export function malformed(place: string, field: string): MigrationError {
-  return journalFault(place, `has an invalid ${field}`);
+export function malformed(location: string, field: string): MigrationError {
+  return journalFault(location, `has an invalid ${field}`);
 }
 
-/** The lines are chained, and no stage can write them again. @param place path and line */
-export function journalFault(place: string, fact: string): MigrationError {
-  return new MigrationError("N2I-E112", `${place} ${fact}`, {
-    why: "Each line of a journal has a digest of the previous line. A line was changed, removed or inserted.",
+/** The lines are chained, and no stage can write them again. @param location path and line */
+export function journalFault(location: string, fact: string): MigrationError {
+  return new MigrationError("N2I-E112", `${location} ${fact}`, {
+    reason:
+      "Each line of a journal has a digest of the previous line. A line was changed, removed or inserted.",
     fix: "Restore the journal from a copy. Without a copy, run verify before a rollback.",
   });
 }

@@ -42,8 +42,8 @@ export async function openJournal(run: RunFolder) {
     }
     if (found.entries.length > 0) await rememberStarted(run);
     else await checkLost(run);
-    const own = { ...found, entries: [...found.entries] };
-    return journalOn(handle, path, own, () => rememberStarted(run));
+    const state = { ...found, entries: [...found.entries] };
+    return journalOn(handle, path, state, () => rememberStarted(run));
   } catch (cause) {
     await handle?.close();
     throw notWritten(path, cause);
@@ -88,8 +88,8 @@ async function parseFile(path: string): Promise<Parsed> {
   }
 }
 
-/** @param begun called after its first entry */
-function journalOn(handle: FileHandle, path: string, found: Parsed, begun: () => Promise<void>) {
+/** @param onStart called after its first entry */
+function journalOn(handle: FileHandle, path: string, found: Parsed, onStart: () => Promise<void>) {
   const { entries } = found;
   let { prev } = found;
   let last: Promise<void> = Promise.resolve();
@@ -109,7 +109,7 @@ function journalOn(handle: FileHandle, path: string, found: Parsed, begun: () =>
     }
     prev = digest(line);
     entries.push(entry);
-    if (entries.length === 1) await begun();
+    if (entries.length === 1) await onStart();
   };
   return {
     /** Including appended entries. */
@@ -147,9 +147,9 @@ async function parseJournal(handle: FileHandle, path: string) {
     const number = entries.length + 1;
     const value = parseObject(line.toString("utf8"));
     if (number === 1 && value?.do !== "open") throw foreignFile(path);
-    const place = `${path}:${number}`;
-    if (value?.prev !== prev) throw journalFault(place, `does not follow from line ${number - 1}`);
-    entries.push(parseEntry(value, place));
+    const where = `${path}:${number}`;
+    if (value?.prev !== prev) throw journalFault(where, `does not follow from line ${number - 1}`);
+    entries.push(parseEntry(value, where));
     prev = digest(line);
   }
   const tail = content.toString("latin1", bytes, bytes + BEGINNING.length);

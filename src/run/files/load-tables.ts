@@ -36,10 +36,10 @@ const read = new Map<string, unknown>();
 
 function documentOf<T>(...path: readonly string[]): T {
   const file = join(packageRoot(), "mappings", ...path);
-  const known = read.get(file) ?? JSON.parse(readFileSync(file, "utf8"));
-  read.set(file, known);
+  const document = read.get(file) ?? JSON.parse(readFileSync(file, "utf8"));
+  read.set(file, document);
   // Tests validate the documents with mappings/schema.
-  return known as T;
+  return document as T;
 }
 
 /**
@@ -51,9 +51,9 @@ function documentOf<T>(...path: readonly string[]): T {
  */
 export function loadTables(name: TablesName, version?: TablesVersion): Tables {
   const document = documentOf<Document>("tables", `${name}.json`);
-  const said = version ?? document.versions.at(-1) ?? 0;
-  const key = `${name} ${said}`;
-  const tables = cutAt.get(key) ?? cutTo(document, name, said);
+  const requested = version ?? document.versions.at(-1) ?? 0;
+  const key = `${name} ${requested}`;
+  const tables = cutAt.get(key) ?? cutTo(document, name, requested);
   cutAt.set(key, tables);
   return tables;
 }
@@ -61,11 +61,11 @@ export function loadTables(name: TablesName, version?: TablesVersion): Tables {
 /** Cache by name and version. */
 const cutAt = new Map<string, Tables>();
 
-function cutTo(document: Document, name: TablesName, said: TablesVersion): Tables {
+function cutTo(document: Document, name: TablesName, version: TablesVersion): Tables {
   const { versions } = document;
-  const at = versions.indexOf(said);
-  if (at === -1) throw new RangeError(`mappings/tables/${name}.json has no version ${said}`);
-  const within = ({ since = said, until = said }: Span): boolean =>
+  const at = versions.indexOf(version);
+  if (at === -1) throw new RangeError(`mappings/tables/${name}.json has no version ${version}`);
+  const within = ({ since = version, until = version }: Span): boolean =>
     versions.indexOf(since) <= at && at <= versions.indexOf(until);
   const cut = <T>(things: readonly (T & Span)[] = []): readonly T[] => things.filter(within);
   const tables = Object.entries(document.tables)
@@ -80,7 +80,7 @@ function cutTo(document: Document, name: TablesName, said: TablesVersion): Table
         index: cut(index),
       },
     ]);
-  return { tables: Object.fromEntries(tables), version: versionRow(document, said) };
+  return { tables: Object.fromEntries(tables), version: versionRow(document, version) };
 }
 
 /** Versions of a document, oldest first. */

@@ -14,12 +14,12 @@ import type { RunFolder } from "./run-folder.ts";
 export async function openPartial<Line>(run: RunFolder, name: string, about: string) {
   const path = join(run.path, `${name}.partial`);
   // The first line was compared, instead of each field.
-  const kept = (await read(path, about)) as readonly unknown[] as readonly Line[];
+  const saved = (await read(path, about)) as readonly unknown[] as readonly Line[];
   try {
     const { O_CREAT, O_WRONLY, O_APPEND, O_TRUNC } = constants;
-    const fresh = kept.length === 0 ? O_TRUNC : 0;
+    const fresh = saved.length === 0 ? O_TRUNC : 0;
     const file = await open(path, O_CREAT | O_WRONLY | O_APPEND | fresh, 0o600);
-    if (kept.length === 0) await file.appendFile(`${JSON.stringify({ about })}\n`);
+    if (saved.length === 0) await file.appendFile(`${JSON.stringify({ about })}\n`);
     const guarded = async (work: () => Promise<unknown>): Promise<void> => {
       try {
         await work();
@@ -29,7 +29,7 @@ export async function openPartial<Line>(run: RunFolder, name: string, about: str
     };
     return {
       /** Results of an earlier run with the same input. */
-      kept,
+      saved,
       /** Adds a line. A crash loses at most the last second, which is then repeated. */
       add: (line: object) => guarded(() => file.appendFile(`${JSON.stringify(line)}\n`)),
       /** Makes added lines survive a power failure. */

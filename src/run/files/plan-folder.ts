@@ -41,13 +41,13 @@ export async function createPlan(run: RunFolder) {
   } catch (cause) {
     throw notWritten(join(run.path, PLAN), cause);
   }
-  const gone = atExit(() => rmSync(temp, { recursive: true, force: true }));
-  const begun = new Map<string, ArtefactWriter>();
+  const cancelCleanup = atExit(() => rmSync(temp, { recursive: true, force: true }));
+  const writers = new Map<string, ArtefactWriter>();
   return {
     /** Starts a file of the plan, named without `.jsonl`. */
     async begin(name: string, header: { readonly format: string }): Promise<ArtefactWriter> {
       const writer = await createArtefact({ path: temp }, `${name}.jsonl`, header);
-      begun.set(name, writer);
+      writers.set(name, writer);
       return writer;
     },
     /**
@@ -60,18 +60,18 @@ export async function createPlan(run: RunFolder) {
       placed: () => Promise<void>,
     ): Promise<string> {
       const files: Record<string, PlanFile> = {};
-      for (const [name, writer] of begun) {
+      for (const [name, writer] of writers) {
         files[name] = await writer.finish({});
       }
       const { text, sha256 } = manifestText({ ...about, files });
       const bytes = Buffer.byteLength(text);
-      const place = join(temp, MANIFEST);
+      const path = join(temp, MANIFEST);
       if (bytes > LARGEST_MANIFEST)
-        throw new MigrationError("N2I-E120", `cannot write ${place}: it would have ${bytes} bytes`);
+        throw new MigrationError("N2I-E120", `cannot write ${path}: it would have ${bytes} bytes`);
       await writeAtomic(temp, MANIFEST, text);
       const folder = folderOf(run, sha256);
       const made = await moveTo(folder, temp);
-      gone();
+      cancelCleanup();
       await placed();
       await pointTo(run, folder).catch(async (cause: unknown) => {
         if (made) await archivePlan(folder);
@@ -81,14 +81,14 @@ export async function createPlan(run: RunFolder) {
     },
     /** Removes the new files. The run's plan is unchanged. */
     async abandon(): Promise<void> {
-      for (const writer of begun.values()) await writer.abandon();
+      for (const writer of writers.values()) await writer.abandon();
       await rm(temp, { recursive: true, force: true }).catch(() => undefined);
-      gone();
+      cancelCleanup();
     },
   };
 }
 
-/** An undamaged plan with that name stays. @returns whether the new one was renamed */
+/** An existing, undamaged plan with that name is kept. @returns whether the new one was renamed */
 async function moveTo(folder: string, temp: string): Promise<boolean> {
   try {
     if (await isComplete(folder)) {
@@ -116,14 +116,14 @@ async function isComplete(folder: string): Promise<boolean> {
 }
 
 async function archivePlan(folder: string): Promise<void> {
-  const aside = `${folder}.${randomBytes(4).toString("hex")}${TEMPORARY}`;
+  const renamed = `${folder}.${randomBytes(4).toString("hex")}${TEMPORARY}`;
   try {
-    await rename(folder, aside);
+    await rename(folder, renamed);
   } catch (cause) {
     if (systemCode(cause) === "ENOENT") return;
     throw cause;
   }
-  await rm(aside, { recursive: true, force: true });
+  await rm(renamed, { recursive: true, force: true });
 }
 
 /** Renames a link, so that the run has either the old or the new plan. */
@@ -147,11 +147,11 @@ async function pointTo(run: RunFolder, folder: string): Promise<void> {
 /** Removes plans of a run, except the current one and those of `keep`, which the journal names. */
 export async function removePlans(run: RunFolder, keep: ReadonlySet<string>): Promise<void> {
   try {
-    const kept = new Set([...keep].map((sha256) => folderOf(run, sha256)));
-    kept.add(await resolved(join(run.path, PLAN)));
+    const folders = new Set([...keep].map((sha256) => folderOf(run, sha256)));
+    folders.add(await resolved(join(run.path, PLAN)));
     for (const name of await readdir(run.path)) {
       const folder = join(run.path, name);
-      if (OF_A_PLAN.test(name) && !kept.has(folder)) await archivePlan(folder);
+      if (OF_A_PLAN.test(name) && !folders.has(folder)) await archivePlan(folder);
     }
   } catch (cause) {
     throw notWritten(run.path, cause);
@@ -217,13 +217,13 @@ export async function openFileOf<Header = JsonObject, Line = JsonObject>(
 
 /** Reads only the manifest. @throws MigrationError N2I-E110 if the run has no such plan */
 export async function findPlan(run: RunFolder, sha256: string): Promise<string> {
-  const kept = folderOf(run, sha256);
-  for (const path of [kept, join(run.path, PLAN)])
+  const folder = folderOf(run, sha256);
+  for (const path of [folder, join(run.path, PLAN)])
     if ((await digestIn(path)) === sha256) return path;
   throw new MigrationError(
     "N2I-E110",
     `${run.path} has no plan with the digest ${sha256.slice(0, 12)}`,
-    { fix: `Restore that plan as ${kept}, because the journal refers to its lines.` },
+    { fix: `Restore that plan as ${folder}, because the journal refers to its lines.` },
   );
 }
 

@@ -31,13 +31,13 @@ export interface RunFiles {
   readonly rehearsal?: Rehearsal;
   readonly journal: { readonly entries: Entries } | Missing;
   /** Rows of Ironic that a rollback since the last load did not remove. Absent: no rollback. */
-  readonly held?: LoadedRows | Missing;
+  readonly rows?: LoadedRows | Missing;
   /** Null: not staged. */
   readonly handover: HandedCounts | Missing | null;
   /** Run folder, as given on the command line. */
   readonly run?: string;
   /** Whether there are power readings that the plan accepted. */
-  readonly asked?: boolean;
+  readonly hasReadings?: boolean;
   /** Whether the site document or the power readings changed since the plan. */
   readonly outdated?: boolean;
   /** Whether the plan is for Ironic's API. */
@@ -73,7 +73,7 @@ export interface NovaState {
   } | null;
   readonly entries: Entries;
   /** Rows that are still changed, although their machines left Ironic. Absent: none. */
-  readonly still?: RemainingRows | Missing;
+  readonly remaining?: RemainingRows | Missing;
 }
 
 export interface RemainingRows {
@@ -86,7 +86,7 @@ export interface LoadedRows {
   readonly rows: number;
   readonly machines: number;
   /** Machines that a rollback named and skipped. */
-  readonly left: ReadonlySet<string>;
+  readonly skipped: ReadonlySet<string>;
 }
 
 /** Machines of rollbacks since the last load, by uuid, or all. */
@@ -109,26 +109,24 @@ export function takenBack(journal: Entries): TakenBack | null {
 export function cutBack(journal: Entries): ReadonlySet<string> {
   const entries = batchesOf(journal, IRONIC);
   const open = new Map<string, ReadonlySet<string>>();
-  let asked: readonly string[] = [];
-  for (const entry of entries.slice(
-    entries.findLastIndex(({ do: what }) => what === "begin") + 1,
-  )) {
+  let requested: readonly string[] = [];
+  for (const entry of entries.slice(entries.findLastIndex(({ do: it }) => it === "begin") + 1)) {
     const batch = `${entry.plan} ${entry.from}-${entry.to}`;
     const before = open.get(batch) ?? new Set();
     if (entry.do === "undo") {
-      asked = entry.nodes === "all" ? [] : entry.nodes;
-      open.set(batch, new Set([...before, ...asked]));
+      requested = entry.nodes === "all" ? [] : entry.nodes;
+      open.set(batch, new Set([...before, ...requested]));
     } else if (entry.do === "undone")
-      open.set(batch, new Set([...before].filter((uuid) => !asked.includes(uuid))));
+      open.set(batch, new Set([...before].filter((uuid) => !requested.includes(uuid))));
   }
   return new Set([...open.values()].flatMap((uuids) => [...uuids]));
 }
 
 /** Without the machines that the rollback skipped. */
-export function awayOf({ journal, held }: Pick<RunFiles, "journal" | "held">): TakenBack | null {
-  const asked = "missing" in journal ? null : takenBack(journal.entries);
-  if (asked === null || asked === "all" || held === undefined || "missing" in held) return asked;
-  const away = [...asked].filter((uuid) => !held.left.has(uuid));
+export function awayOf({ journal, rows }: Pick<RunFiles, "journal" | "rows">): TakenBack | null {
+  const undo = "missing" in journal ? null : takenBack(journal.entries);
+  if (undo === null || undo === "all" || rows === undefined || "missing" in rows) return undo;
+  const away = [...undo].filter((uuid) => !rows.skipped.has(uuid));
   return away.length === 0 ? null : new Set(away);
 }
 

@@ -116,8 +116,8 @@ export async function freeSpace(path: string): Promise<number> {
     const { bavail, bsize } = await statfs(path);
     return bavail * bsize;
   } catch (cause) {
-    const why = systemCode(cause) ?? "unknown";
-    throw new MigrationError("N2I-E120", `the free space in ${path} cannot be read (${why})`, {
+    const reason = systemCode(cause) ?? "unknown";
+    throw new MigrationError("N2I-E120", `the free space in ${path} cannot be read (${reason})`, {
       cause,
     });
   }

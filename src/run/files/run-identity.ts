@@ -22,27 +22,27 @@ const BEGUN = "begun\n";
  */
 export async function refuseCopy(
   run: RunFolder,
-): Promise<{ readonly here: string; readonly path: string; readonly known: string | null }> {
+): Promise<{ readonly here: string; readonly path: string; readonly recorded: string | null }> {
   const path = join(run.path, PLACE);
   const here = String((await stat(run.path, { bigint: true })).ino);
-  const known = await readFile(path, "utf8").catch(orMissing(path));
-  if (known !== null && !isIdentity(known, here) && (await hasStarted(run)))
+  const recorded = await readFile(path, "utf8").catch(orMissing(path));
+  if (recorded !== null && !isIdentity(recorded, here) && (await hasStarted(run)))
     throw new MigrationError("N2I-E222", `${run.path} is a copy of its original run folder`, {
       fix: `Work in the original folder. If it is lost, or this folder was restored from a backup, run: rm ${shellArgument(path)}, then repeat the command.`,
     });
-  return { here, path, known };
+  return { here, path, recorded };
 }
 
-function isIdentity(known: string | null, here: string): boolean {
-  return known?.split("\n")[0]?.trim() === here;
+function isIdentity(recorded: string | null, here: string): boolean {
+  return recorded?.split("\n")[0]?.trim() === here;
 }
 
 /** Refuses a copy, else saves the folder's identity. @throws MigrationError N2I-E222, N2I-E120 */
 export async function checkRunIdentity(run: RunFolder): Promise<void> {
-  const { here, path, known } = await refuseCopy(run);
-  if (isIdentity(known, here)) return;
-  const begun = known?.includes(BEGUN) === true ? BEGUN : "";
-  await writeFile(path, `${here}\n${begun}`, { mode: 0o600 }).catch((cause: unknown) => {
+  const { here, path, recorded } = await refuseCopy(run);
+  if (isIdentity(recorded, here)) return;
+  const mark = recorded?.includes(BEGUN) === true ? BEGUN : "";
+  await writeFile(path, `${here}\n${mark}`, { mode: 0o600 }).catch((cause: unknown) => {
     throw notWritten(path, cause);
   });
   await syncFolder(run.path);
@@ -50,21 +50,21 @@ export async function checkRunIdentity(run: RunFolder): Promise<void> {
 
 /** To detect the loss of a journal with entries. @throws MigrationError N2I-E120 */
 export async function rememberStarted({ path }: RunFolder): Promise<void> {
-  const place = join(path, PLACE);
-  const known = await readFile(place, "utf8").catch(orMissing(place));
-  if (known?.includes(BEGUN) === true) return;
-  await writeFile(place, BEGUN, { flag: "a", mode: 0o600 }).catch((cause: unknown) => {
-    throw notWritten(place, cause);
+  const file = join(path, PLACE);
+  const recorded = await readFile(file, "utf8").catch(orMissing(file));
+  if (recorded?.includes(BEGUN) === true) return;
+  await writeFile(file, BEGUN, { flag: "a", mode: 0o600 }).catch((cause: unknown) => {
+    throw notWritten(file, cause);
   });
 }
 
 /** Refuses an empty or missing journal of a run that had one. @throws MigrationError N2I-E112 */
 export async function checkLost({ path }: Pick<RunFolder, "path">): Promise<void> {
-  const known = await readFile(join(path, PLACE), "utf8").catch(() => null);
-  if (known?.includes(BEGUN) !== true) return;
+  const recorded = await readFile(join(path, PLACE), "utf8").catch(() => null);
+  if (recorded?.includes(BEGUN) !== true) return;
   const what = `${join(path, JOURNAL)} is missing or empty, but ${PLACE} shows that it had entries`;
   throw new MigrationError("N2I-E112", what, {
-    why: "It is the only record of the changes of this run in Ironic and Nova.",
+    reason: "It is the only record of the changes of this run in Ironic and Nova.",
     fix:
       "Restore it from a copy of the run. If you know that this run did not write anything, or that none of its changes remain, run: " +
       `rm ${shellArgument(join(path, PLACE))}`,

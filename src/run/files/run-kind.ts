@@ -109,8 +109,8 @@ export async function checkKind(
     });
   }
   if (variant === undefined || found.variant === variant) return;
-  const others = found.variant === "baremetal" ? "nova-baremetal" : "Ironic";
-  throw new MigrationError("N2I-E315", `${run.path} moves machines of ${others}`, {
+  const service = found.variant === "baremetal" ? "nova-baremetal" : "Ironic";
+  throw new MigrationError("N2I-E315", `${run.path} moves machines of ${service}`, {
     fix: "Use a separate --run for this plan.",
   });
 }

@@ -24,20 +24,20 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
   const id = createHmac("sha256", key).update("nova2ironic key").digest("hex").slice(0, 4);
 
   // NULs in the place are escaped, so that the first NUL separates it from the text.
-  const nonceOf = (clear: string, place: string): Buffer => {
-    const text = `${place.replaceAll("\0", "\\0")}\0${clear}`;
+  const nonceOf = (clear: string, owner: string): Buffer => {
+    const text = `${owner.replaceAll("\0", "\\0")}\0${clear}`;
     return createHmac("sha256", nonceKey).update(text).digest().subarray(0, NONCE);
   };
 
-  const seal = (clear: string, place: string): Sealed => {
-    const nonce = nonceOf(clear, place);
+  const seal = (clear: string, owner: string): Sealed => {
+    const nonce = nonceOf(clear, owner);
     const cipher = createCipheriv("aes-256-gcm", encryption, nonce);
     const text = Buffer.concat([cipher.update(filled(clear)), cipher.final()]);
     const secret = Buffer.concat([nonce, text, cipher.getAuthTag()]).toString("base64");
-    return clear === "" ? { secret, of: place, empty: true } : { secret, of: place };
+    return clear === "" ? { secret, of: owner, empty: true } : { secret, of: owner };
   };
 
-  const open = (secret: string, place: string): string => {
+  const open = (secret: string, owner: string): string => {
     const bytes = Buffer.from(secret, "base64");
     if (bytes.length < NONCE + TAG) throw refusal(`a secret was not sealed with this key (${id})`);
     const end = bytes.length - TAG;
@@ -51,9 +51,9 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
       throw refusal(`a secret was not sealed with this key (${id})`);
     }
     const clear = text.toString("utf8", 0, text.lastIndexOf(0x80));
-    if (!secret.startsWith(nonceOf(clear, place).toString("base64")))
+    if (!secret.startsWith(nonceOf(clear, owner).toString("base64")))
       throw refusal(
-        `a secret is marked for ${place}, but was sealed for another`,
+        `a secret is marked for ${owner}, but was sealed for another`,
         "The file was edited. Run extract and plan again.",
       );
     return clear;
@@ -89,10 +89,10 @@ function sealedLength(clear: string): number {
 /** The text as UTF-8, one byte 0x80, then zeros. */
 function filled(clear: string): Buffer {
   const length = Buffer.byteLength(clear);
-  const whole = Buffer.alloc(filledLength(length));
-  whole.write(clear);
-  whole[length] = 0x80;
-  return whole;
+  const padded = Buffer.alloc(filledLength(length));
+  padded.write(clear);
+  padded[length] = 0x80;
+  return padded;
 }
 
 function subkey(key: Buffer, use: string): Buffer {
@@ -100,14 +100,14 @@ function subkey(key: Buffer, use: string): Buffer {
 }
 
 /** Caches the last results by secret and place. */
-function remember(open: (secret: string, place: string) => string): typeof open {
-  const last = new Map<string, { readonly place: string; readonly clear: string }>();
-  return (secret, place) => {
-    const known = last.get(secret);
-    if (known?.place === place) return known.clear;
-    const clear = open(secret, place);
+function remember(open: (secret: string, owner: string) => string): typeof open {
+  const last = new Map<string, { readonly owner: string; readonly clear: string }>();
+  return (secret, owner) => {
+    const cached = last.get(secret);
+    if (cached?.owner === owner) return cached.clear;
+    const clear = open(secret, owner);
     if (last.size === REMEMBERED) last.clear();
-    last.set(secret, { place, clear });
+    last.set(secret, { owner, clear });
     return clear;
   };
 }
@@ -126,8 +126,8 @@ export async function readOrMakeKey(runFolder: string, keyFile?: string): Promis
     handle = await open(path, "wx", 0o600);
   } catch (cause) {
     // A key on a read-only medium fails to open for writing, but can be read.
-    const there = await stat(path).catch(() => null);
-    if (there !== null || systemCode(cause) === "EEXIST") return readKey(runFolder, keyFile);
+    const stats = await stat(path).catch(() => null);
+    if (stats !== null || systemCode(cause) === "EEXIST") return readKey(runFolder, keyFile);
     throw notWritten(path, cause);
   }
   try {
@@ -148,8 +148,8 @@ export async function readKey(runFolder: string, keyFile?: string): Promise<Buff
   const path = keyFile ?? join(runFolder, KEY);
   const unread = (cause: unknown): never => {
     if (systemCode(cause) === "ENOENT") throw refusal(`${path} is missing`);
-    const why = systemCode(cause) ?? "it cannot be read";
-    throw new MigrationError("N2I-E115", `cannot read ${path}: ${why}`, { cause });
+    const reason = systemCode(cause) ?? "it cannot be read";
+    throw new MigrationError("N2I-E115", `cannot read ${path}: ${reason}`, { cause });
   };
   const found = await stat(path).catch(unread);
   if (!found.isFile()) throw refusal(`${path} is not a regular file`);

@@ -104,7 +104,7 @@ export async function enterWindow(
   const { outside: reason } = processContext().window;
   const outside = open === null ? (reason ?? "no window was declared") : undefined;
   if (outside !== undefined && outside === reason)
-    processContext().tell(`Outside a window: ${outside}`);
+    processContext().report(`Outside a window: ${outside}`);
   recordWindow(run, { do: "begin", stage, ...(outside !== undefined && { outside }) });
   return (result) => recordWindow(run, { do: "end", stage, result });
 }

@@ -14,8 +14,8 @@ const LIMIT = 16 * 1024 * 1024;
  * @throws MigrationError N2I-E103
  */
 export function readDocument(file: string, { trusted = false } = {}): string {
-  const refuse = (why: string, cause?: unknown): MigrationError =>
-    new MigrationError("N2I-E103", `${file} cannot be read: ${why}`, {
+  const refuse = (reason: string, cause?: unknown): MigrationError =>
+    new MigrationError("N2I-E103", `${file} cannot be read: ${reason}`, {
       cause,
       fix: "Specify a file that you can read.",
     });

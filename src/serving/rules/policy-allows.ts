@@ -17,14 +17,14 @@ interface PolicyRequest {
 /** As in Nova, the request has no target, so no `%(...)s` matches. */
 export function allows(policy: Policy, { names }: RequestedRule, who: TokenOwner): boolean {
   const attributes = attributesOf(who);
-  const asked = { policy, roles: who.roles, attributes };
+  const request = { policy, roles: who.roles, attributes };
   // Nova evaluates `context_is_admin` with the caller as the target.
   const self = new Map([
     ["user_id", who.user_id],
     ["project_id", who.project_id],
   ]);
-  const isAdmin = named(ADMIN, { ...asked, isAdmin: null, target: self });
-  return named(names[0], { ...asked, isAdmin, target: new Map() });
+  const isAdmin = ruleAllows(ADMIN, { ...request, isAdmin: null, target: self });
+  return ruleAllows(names[0], { ...request, isAdmin, target: new Map() });
 }
 
 function attributesOf(who: TokenOwner): Target {
@@ -42,55 +42,55 @@ function attributesOf(who: TokenOwner): Target {
 }
 
 /** The policy contains every rule that its checks can reach. */
-function named(name: string, asked: PolicyRequest): boolean {
-  const rule = asked.policy.get(name);
-  return rule !== undefined && holds(rule, asked);
+function ruleAllows(name: string, request: PolicyRequest): boolean {
+  const rule = request.policy.get(name);
+  return rule !== undefined && holds(rule, request);
 }
 
-function holds(rule: Expression, asked: PolicyRequest): boolean {
+function holds(rule: Expression, request: PolicyRequest): boolean {
   switch (rule.kind) {
     case "always":
       return true;
     case "never":
       return false;
     case "all":
-      return rule.of.every((one) => holds(one, asked));
+      return rule.of.every((one) => holds(one, request));
     case "any":
-      return rule.of.some((one) => holds(one, asked));
+      return rule.of.some((one) => holds(one, request));
     case "not":
-      return !holds(rule.of, asked);
+      return !holds(rule.of, request);
     case "rule":
-      return named(rule.name, asked);
+      return ruleAllows(rule.name, request);
     case "is admin":
-      return asked.isAdmin === rule.expected;
+      return request.isAdmin === rule.expected;
     case "role": {
-      const wanted = filled(rule.match, asked.target)?.toLowerCase();
-      return asked.roles.some((role) => role.toLowerCase() === wanted);
+      const expected = filled(rule.match, request.target)?.toLowerCase();
+      return request.roles.some((role) => role.toLowerCase() === expected);
     }
     case "attribute":
-      return attributeMatches(rule.name, filled(rule.match, asked.target), asked);
+      return attributeMatches(rule.name, filled(rule.match, request.target), request);
     case "literal":
-      return rule.value === filled(rule.match, asked.target);
+      return rule.value === filled(rule.match, request.target);
   }
 }
 
-function attributeMatches(name: string, wanted: string | null, asked: PolicyRequest): boolean {
-  if (wanted === null) return false;
-  if (name === "roles") return asked.roles.includes(wanted);
-  const value = asked.attributes.get(name);
-  return value !== undefined && written(value) === wanted;
+function attributeMatches(name: string, expected: string | null, request: PolicyRequest): boolean {
+  if (expected === null) return false;
+  if (name === "roles") return request.roles.includes(expected);
+  const value = request.attributes.get(name);
+  return value !== undefined && written(value) === expected;
 }
 
 /** Fills in `%(name)s` from the target. Null if the target lacks a name. */
 function filled(match: string, target: Target): string | null {
-  let whole = true;
+  let complete = true;
   const text = match.replace(/%(?:%|\(([^()]*)\)s)/g, (_, name: string | undefined) => {
     if (name === undefined) return "%";
     const value = target.get(name);
-    if (value === undefined) whole = false;
+    if (value === undefined) complete = false;
     return written(value ?? null);
   });
-  return whole ? text : null;
+  return complete ? text : null;
 }
 
 function written(value: Value): string {

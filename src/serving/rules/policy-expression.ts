@@ -10,7 +10,7 @@ export type Expression =
   | { readonly kind: "attribute"; readonly name: string; readonly match: string }
   | { readonly kind: "literal"; readonly value: string; readonly match: string };
 
-type Refuse = (why: string) => Error;
+type Refuse = (reason: string) => Error;
 
 const DEPTH = 100;
 /** A Python % template with names only. */
@@ -50,14 +50,14 @@ function joined(kind: "all" | "any", of: readonly Expression[]): Expression {
 function parseText(text: string, refuse: Refuse): Expression {
   const tokens = text.split(/\s+/).flatMap(tokensOf);
   let at = 0;
-  const taken = (word: string): boolean => {
-    if (tokens[at]?.toLowerCase() !== word) return false;
+  const taken = (keyword: string): boolean => {
+    if (tokens[at]?.toLowerCase() !== keyword) return false;
     at += 1;
     return true;
   };
-  const chain = (kind: "all" | "any", word: string, next: () => Expression): Expression => {
+  const chain = (kind: "all" | "any", keyword: string, next: () => Expression): Expression => {
     const of = [next()];
-    while (taken(word)) of.push(next());
+    while (taken(keyword)) of.push(next());
     return joined(kind, of);
   };
   const any = (depth: number): Expression =>
@@ -76,17 +76,17 @@ function parseText(text: string, refuse: Refuse): Expression {
     at += 1;
     return parseCheck(token, refuse);
   };
-  const whole = any(0);
+  const expression = any(0);
   if (at < tokens.length) throw refuse(`"${tokens[at]}" is used instead of "and" or "or"`);
-  return whole;
+  return expression;
 }
 
 /** Parentheses inside a word belong to `%(name)s`. */
-function tokensOf(word: string): readonly string[] {
-  const check = word.replace(/^\(+/, "");
+function tokensOf(text: string): readonly string[] {
+  const check = text.replace(/^\(+/, "");
   const bare = check.replace(/\)+$/, "");
   const tokens = [
-    ..."(".repeat(word.length - check.length),
+    ..."(".repeat(text.length - check.length),
     bare,
     ...")".repeat(check.length - bare.length),
   ];

@@ -25,7 +25,7 @@ interface Written {
   readonly line: number;
 }
 
-type Refuse = (line: number, why: string) => MigrationError;
+type Refuse = (line: number, reason: string) => MigrationError;
 
 /**
  * Omitted rules have the default of Nova's code.
@@ -33,17 +33,17 @@ type Refuse = (line: number, why: string) => MigrationError;
  * @throws MigrationError N2I-E109 if the file is invalid, or a used rule is invalid, undefined or
  *   circular
  */
-export function readPolicy(text: string, file: string, asked: readonly RequestedRule[]): Policy {
+export function readPolicy(text: string, file: string, requests: readonly RequestedRule[]): Policy {
   const refuse = refusalsOf(file);
-  return link(writtenIn(text, refuse), asked, refuse);
+  return link(writtenIn(text, refuse), requests, refuse);
 }
 
-export function defaultPolicy(asked: readonly RequestedRule[]): Policy {
-  return link(new Map(), asked, refusalsOf("Nova's code"));
+export function defaultPolicy(requested: readonly RequestedRule[]): Policy {
+  return link(new Map(), requested, refusalsOf("Nova's code"));
 }
 
 function refusalsOf(file: string): Refuse {
-  return (line, why) => new MigrationError("N2I-E109", `${file}:${line}: ${why}`);
+  return (line, reason) => new MigrationError("N2I-E109", `${file}:${line}: ${reason}`);
 }
 
 function writtenIn(text: string, refuse: Refuse): ReadonlyMap<string, Written> {
@@ -80,29 +80,29 @@ function readable<T>(read: () => T, refuse: Refuse): T {
 
 function link(
   written: ReadonlyMap<string, Written>,
-  wanted: readonly RequestedRule[],
+  requests: readonly RequestedRule[],
   refuse: Refuse,
 ): Policy {
   const rules = new Map<string, Expression>();
   const understood = (name: string): Expression | undefined => {
     const found = written.get(name);
     if (found === undefined) return undefined;
-    return parseRule(found.value, (why) => refuse(found.line, `rule ${name}: ${why}`));
+    return parseRule(found.value, (reason) => refuse(found.line, `rule ${name}: ${reason}`));
   };
-  const own = Object.assign({}, ...wanted.map((one) => one.inCode)) as RequestedRule["inCode"];
-  const asked = new Map(wanted.map((one) => [one.names[0], inForce(one, understood)]));
+  const base = Object.assign({}, ...requests.map((one) => one.inCode)) as RequestedRule["inCode"];
+  const roots = new Map(requests.map((one) => [one.names[0], inForce(one, understood)]));
   const visit = (name: string, by: readonly string[]): void => {
     const line = written.get(by.at(-1) ?? "")?.line ?? 1;
     if (by.includes(name))
       throw refuse(line, `rules refer to each other in a cycle: ${[...by, name].join(", ")}`);
     if (rules.has(name)) return;
     if (by.length > DEEPEST) throw refuse(line, `rules refer to each other deeper than ${DEEPEST}`);
-    const rule = asked.get(name) ?? understood(name) ?? inCode(name, own) ?? understood("default");
+    const rule = roots.get(name) ?? understood(name) ?? inCode(name, base) ?? understood("default");
     if (rule === undefined) throw refuse(line, `rule ${by.at(-1)}: there is no rule ${name}`);
     for (const other of ruleNamesIn(rule)) visit(other, [...by, name]);
     rules.set(name, rule);
   };
-  for (const name of asked.keys()) visit(name, []);
+  for (const name of roots.keys()) visit(name, []);
   // Nova evaluates it per caller before every rule, without is_admin, so this is not a circle.
   if ([...rules.values()].some(asksIsAdmin)) visit(ADMIN, []);
   return rules;
@@ -110,7 +110,7 @@ function link(
 
 /** The newest name in the file counts. An older rule that only names the newest is skipped. */
 function inForce(
-  { names: [today, ...older], inCode: own }: RequestedRule,
+  { names: [today, ...older], inCode: defaults }: RequestedRule,
   understood: (name: string) => Expression | undefined,
 ): Expression | undefined {
   const found = understood(today);
@@ -119,7 +119,7 @@ function inForce(
     const rule = understood(name);
     if (rule !== undefined && !(rule.kind === "rule" && rule.name === today)) return rule;
   }
-  return inCode(today, own);
+  return inCode(today, defaults);
 }
 
 /** Rules that a rule names. */
@@ -171,5 +171,5 @@ const IN_CODE: ReadonlyMap<string, string> = new Map([
 /** @param own rules in the code of the service @returns undefined if no release has that name */
 function inCode(name: string, own: { readonly [name: string]: string }): Expression | undefined {
   const text = Object.hasOwn(own, name) ? own[name] : IN_CODE.get(name);
-  return text === undefined ? undefined : parseRule(text, (why) => new Error(why));
+  return text === undefined ? undefined : parseRule(text, (reason) => new Error(reason));
 }

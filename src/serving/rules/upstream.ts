@@ -40,8 +40,8 @@ function hasFields(range: Range): boolean {
   return range !== null && range.most >= FIELDS;
 }
 
-function question(path: string, words: readonly string[], minor: number | null): Question {
-  return { path: words.length === 0 ? path : `${path}?${words.join("&")}`, minor };
+function question(path: string, parameters: readonly string[], minor: number | null): Question {
+  return { path: parameters.length === 0 ? path : `${path}?${parameters.join("&")}`, minor };
 }
 
 /** The feature's minor, limited to the range. */

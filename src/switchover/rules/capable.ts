@@ -8,7 +8,7 @@ import { SWITCH_MARK } from "./switching.ts";
 /** Connectors of the hardware stay with the node. Others belong to the instance. */
 const OF_HARDWARE: ReadonlySet<string> = new Set(["wwpn", "wwnn", "mac"]);
 
-function stays({ type }: VolumeConnector): boolean {
+function isOfHardware({ type }: VolumeConnector): boolean {
   return OF_HARDWARE.has(type);
 }
 
@@ -33,11 +33,11 @@ const LOCKED: Criteria = [
     "N2I-E380",
     [
       // Ironic's text, which clients parse.
-      ({ uuid, told: { reservation } }) =>
+      ({ uuid, body: { reservation } }) =>
         typeof reservation === "string"
           ? `Node ${uuid} is locked by host ${reservation}, please retry after the current operation is completed.`
           : null,
-      ({ told: { target_provision_state: goal, target_power_state: power } }) => {
+      ({ body: { target_provision_state: goal, target_power_state: power } }) => {
         const on = [goal, power].filter((one) => typeof one === "string" && one !== "");
         return on.length === 0 ? null : `it is changing to ${on.join(" and ")}`;
       },
@@ -46,7 +46,7 @@ const LOCKED: Criteria = [
   [
     "N2I-E381",
     [
-      ({ told: { extra } }) => {
+      ({ body: { extra } }) => {
         const mark = objectOf(extra)[SWITCH_MARK];
         return typeof mark === "string"
           ? `it is in switchover ${mark}: extra.${SWITCH_MARK}`
@@ -62,7 +62,7 @@ const SOURCE: Criteria = [
     "N2I-E382",
     [
       // With `cinder`, Ironic attaches the volumes itself.
-      ({ told: { storage_interface } }) =>
+      ({ body: { storage_interface } }) =>
         storage_interface === "external"
           ? null
           : `its storage_interface is ${String(storage_interface)}, not external`,
@@ -80,8 +80,8 @@ const SOURCE: Criteria = [
       (node) => {
         const { capability } = kindOf(node) ?? {};
         if (capability === undefined) return null;
-        const given = capabilitiesOf(objectOf(node.told.properties).capabilities ?? null);
-        const has = !["false", undefined].includes(given.get(capability));
+        const capabilities = capabilitiesOf(objectOf(node.body.properties).capabilities ?? null);
+        const has = !["false", undefined].includes(capabilities.get(capability));
         return has ? null : `it lacks the capability ${capability}`;
       },
       (node) => {
@@ -94,7 +94,7 @@ const SOURCE: Criteria = [
   ],
   [
     "N2I-E383",
-    [stateOtherThan("active"), ({ told }) => (told.protected === true ? "it is protected" : null)],
+    [stateOtherThan("active"), ({ body }) => (body.protected === true ? "it is protected" : null)],
   ],
 ];
 
@@ -104,26 +104,26 @@ const DESTINATION: Criteria = [
     "N2I-E384",
     [
       stateOtherThan("manageable", "enroll"),
-      ({ told: { maintenance, maintenance_reason: why } }) =>
+      ({ body: { maintenance, maintenance_reason: reason } }) =>
         maintenance === true
-          ? `it is in maintenance${typeof why === "string" ? `: ${why}` : ""}`
+          ? `it is in maintenance${typeof reason === "string" ? `: ${reason}` : ""}`
           : null,
-      ({ told }) => (told.retired === true ? "it is retired" : null),
-      ({ told: { instance_uuid: instance } }) =>
+      ({ body }) => (body.retired === true ? "it is retired" : null),
+      ({ body: { instance_uuid: instance } }) =>
         typeof instance === "string" ? `it has instance ${instance}` : null,
-      ({ told: { allocation_uuid: allocation, instance_uuid } }) =>
+      ({ body: { allocation_uuid: allocation, instance_uuid } }) =>
         typeof allocation === "string" && allocation !== instance_uuid
           ? `it has allocation ${allocation}`
           : null,
-      ({ told: { instance_info } }) =>
+      ({ body: { instance_info } }) =>
         "image_source" in objectOf(instance_info)
           ? "its instance_info has an image_source: Ironic would write that image"
           : null,
       ({ targets }) =>
         targets.length > 0 ? `it has ${counted(targets.length, "volume target")}` : null,
       (node) => {
-        const [own] = movingConnectors(node);
-        return own === undefined ? null : `it already has a volume connector of type ${own.type}`;
+        const [one] = movingConnectors(node);
+        return one === undefined ? null : `it already has a volume connector of type ${one.type}`;
       },
     ],
   ],
@@ -141,8 +141,8 @@ export function spareFaults(node: NodeDetail): readonly SwitchFault[] {
 function faults(criteria: Criteria, node: NodeDetail): readonly SwitchFault[] {
   return criteria.flatMap(([code, all]) =>
     all.flatMap((fails) => {
-      const why = fails(node);
-      return why === null ? [] : [{ code, why }];
+      const reason = fails(node);
+      return reason === null ? [] : [{ code, reason }];
     }),
   );
 }
@@ -153,14 +153,14 @@ export function isLocked({ code }: SwitchFault): boolean {
 }
 
 function stateOtherThan(...states: readonly string[]): Criterion {
-  return ({ told: { provision_state } }) =>
+  return ({ body: { provision_state } }) =>
     states.includes(String(provision_state))
       ? null
       : `it is ${typeof provision_state === "string" ? provision_state : "in no state"}, not ${states.join(" or ")}`;
 }
 
-export function bootsFromVolume({ targets, told }: NodeDetail): boolean {
-  return targets.some(isRoot) && STORAGE.has(told.storage_interface);
+export function bootsFromVolume({ targets, body }: NodeDetail): boolean {
+  return targets.some(isRoot) && STORAGE.has(body.storage_interface);
 }
 
 function isRoot({ boot_index }: NodeDetail["targets"][number]): boolean {
@@ -172,12 +172,12 @@ function kindOf({ targets }: NodeDetail) {
 }
 
 export function movingConnectors({ connectors }: NodeDetail): readonly VolumeConnector[] {
-  return connectors.filter((one) => !stays(one));
+  return connectors.filter((one) => !isOfHardware(one));
 }
 
 export function stayingConnectors({ connectors }: NodeDetail): readonly string[] {
   return connectors
-    .filter(stays)
+    .filter(isOfHardware)
     .map(({ type }) => type)
     .toSorted();
 }

@@ -58,7 +58,7 @@ function readingsOf(
   node: NodeDetail,
   { fields }: IdenticalDoc,
 ): ReadonlyMap<string, { readonly value: Json; readonly when: IdenticalField["when"] }> {
-  const all = { ...node.told, ports: node.ports, portgroups: node.portgroups };
+  const all = { ...node.body, ports: node.ports, portgroups: node.portgroups };
   return new Map(
     fields.flatMap((field) => {
       const found = at(all, field.field.split("."));

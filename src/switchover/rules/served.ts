@@ -13,10 +13,10 @@ export function requestedActionOf(method: string): "switch" | "show" | "nothing"
 }
 
 /** The node in the path, as written and as an identifier for Ironic; null: an invalid name. */
-export function sourceIn(path: string): { readonly said: string; readonly ident: Ident | null } {
+export function sourceIn(path: string): { readonly name: string; readonly ident: Ident | null } {
   const [, part = ""] = SWITCHED.exec(path) ?? [];
-  const said = decoded(part);
-  return { said: said ?? part, ident: said === null ? null : identOf(said, NONE) };
+  const name = decoded(part);
+  return { name: name ?? part, ident: name === null ? null : identOf(name, NONE) };
 }
 
 const NONE: ReadonlyMap<number, string> = new Map();
@@ -62,7 +62,7 @@ const LEAST = 33;
 
 type NegotiatedVersion = { readonly fields: { readonly [name: string]: string } } & (
   | { readonly is: "served" }
-  | { readonly is: "refused"; readonly why: string }
+  | { readonly is: "refused"; readonly reason: string }
 );
 
 /**
@@ -79,10 +79,10 @@ export function negotiatedOf(
   const range = `[${low}, ${high}]`;
   const both = { [MINIMUM]: low, [MAXIMUM]: high };
   const found = fields[VERSION.toLowerCase()];
-  const said = typeof found === "string" ? found : low;
+  const header = typeof found === "string" ? found : low;
   const [, major, digits] =
-    /^(\d{1,9})\.(\d{1,9})$/.exec(said.toLowerCase() === "latest" ? high : said.trim()) ?? [];
-  const refused = (why: string): NegotiatedVersion => ({ is: "refused", why, fields: both });
+    /^(\d{1,9})\.(\d{1,9})$/.exec(header.toLowerCase() === "latest" ? high : header.trim()) ?? [];
+  const refused = (reason: string): NegotiatedVersion => ({ is: "refused", reason, fields: both });
   // Unlike Ironic, also returns the supported versions, which callers need.
   if (major === undefined) return refused(`Invalid value for ${VERSION} header`);
   const minor = Number(digits);
@@ -104,12 +104,12 @@ export function negotiatedOf(
 
 type SwitchAction =
   | { readonly is: "wanted"; readonly target: string | null }
-  | { readonly is: "refused"; readonly status: 400 | 415; readonly why: string };
+  | { readonly is: "refused"; readonly status: 400 | 415; readonly reason: string };
 
 /** `{"target_node": "<uuid or name>"}`, `{}`, or empty. */
 export function bodyOf({ body, fields }: Pick<ServedRequest, "body" | "fields">): SwitchAction {
-  const refused = (status: 400 | 415, why: string): SwitchAction => ({
-    ...{ is: "refused", status, why },
+  const refused = (status: 400 | 415, reason: string): SwitchAction => ({
+    ...{ is: "refused", status, reason },
   });
   const text = body.toString("utf8");
   if (text.trim() === "") return { is: "wanted", target: null };
@@ -117,8 +117,8 @@ export function bodyOf({ body, fields }: Pick<ServedRequest, "body" | "fields">)
   if (media !== null) return refused(415, media);
   const sent: unknown = parsedJson(text);
   if (!isObject(sent)) return refused(400, "The body has to be a JSON object");
-  const { target_node: target, ...others } = sent as JsonObject;
-  const [unknown] = Object.keys(others);
+  const { target_node: target, ...rest } = sent as JsonObject;
+  const [unknown] = Object.keys(rest);
   if (unknown !== undefined)
     return refused(400, `Unexpected attribute ${JSON.stringify(unknown.slice(0, LONGEST))}`);
   if (target === undefined) return { is: "wanted", target: null };

@@ -16,16 +16,16 @@ export function serverIn(
   instance: string,
   { source, destination, compute_id }: ServerRows,
 ): { readonly server: Omit<SwitchedServer, "placement"> } | { readonly faults: readonly string[] } {
-  const own = source.instances.find(({ uuid }) => uuid.toLowerCase() === instance.toLowerCase());
+  const tenant = source.instances.find(({ uuid }) => uuid.toLowerCase() === instance.toLowerCase());
   const [compute, ...more] = destination.computes;
   const faults = [
-    ...(own === undefined
+    ...(tenant === undefined
       ? [`Nova has no live server ${instance} on node ${source.node}`]
-      : serverFaults(own)),
+      : serverFaults(tenant)),
     ...source.instances
-      .filter((one) => one !== own)
+      .filter((one) => one !== tenant)
       .map(({ uuid }) => `Nova also has server ${uuid} on node ${source.node}`),
-    ...source.queued.map((one) => requestText(one, own?.host ?? "")),
+    ...source.queued.map((one) => requestText(one, tenant?.host ?? "")),
     ...destination.instances.map(
       ({ uuid }) => `Nova has server ${uuid} on node ${destination.node}`,
     ),
@@ -41,13 +41,13 @@ export function serverIn(
       ? [`the nova-compute of compute_nodes.id=${compute.id} is unknown`]
       : []),
   ];
-  if (faults.length > 0 || own === undefined || compute === undefined) return { faults };
-  const from = { node: String(own.node), host: String(own.host) };
+  if (faults.length > 0 || tenant === undefined || compute === undefined) return { faults };
+  const from = { node: String(tenant.node), host: String(tenant.host) };
   const to = { node: String(compute.hypervisor_hostname), host: String(compute.owner) };
   const byId = compute_id !== undefined;
   return {
     server: {
-      ...{ id: own.id, uuid: own.uuid, stopped: own.vm_state === "stopped" },
+      ...{ id: tenant.id, uuid: tenant.uuid, stopped: tenant.vm_state === "stopped" },
       from: byId ? { ...from, compute_id } : from,
       to: byId ? { ...to, compute_id: compute.id } : to,
     },
@@ -76,7 +76,7 @@ export interface SwitchedRow {
 
 export function serverSteps(server: SwitchedServer) {
   const { from, to } = server;
-  const hold = step(server, { ...from, task_state: null }, { ...from, task_state: GUARD });
+  const guard = step(server, { ...from, task_state: null }, { ...from, task_state: GUARD });
   // The more likely row first: a starting nova-compute clears the guard.
   // @source nova@26.2.2:nova/compute/manager.py _init_instance
   const back = [GUARD, null].map((task_state) =>
@@ -85,7 +85,7 @@ export function serverSteps(server: SwitchedServer) {
   const rows = step(server, { ...from, task_state: GUARD }, { ...to, task_state: GUARD });
   const free = step(server, { ...to, task_state: GUARD }, { ...to, task_state: null });
   return {
-    hold: { forth: hold, back: [invert(hold)] },
+    hold: { forth: guard, back: [invert(guard)] },
     rows: { forth: rows, back },
     free: { forth: free, back: null },
   } satisfies { readonly [name: string]: SwitchedRow };

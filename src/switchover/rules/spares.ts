@@ -20,9 +20,9 @@ export function gatherSpares(doc: IdenticalDoc) {
       const whys = sourceFaults(node).filter(({ code }) => code === INCAPABLE);
       if (whys.length > 0) return incapable.add(nodeText(node, whys));
       const key = keyOf(node, doc, "all");
-      const known = machines.get(key);
-      if (known === undefined) machines.set(key, { example: node, count: 1 });
-      else known.count += 1;
+      const group = machines.get(key);
+      if (group === undefined) machines.set(key, { example: node, count: 1 });
+      else group.count += 1;
     },
     /** A manageable or enrolled node. */
     spare(node: NodeDetail) {
@@ -53,8 +53,8 @@ export function nodeName({ name, uuid }: NodeDetail): string {
   return name ?? uuid;
 }
 
-function nodeText(node: NodeDetail, faults: readonly { readonly why: string }[]): string {
-  return `${nodeName(node)} (${faults.map(({ why }) => why).join("; ")})`;
+function nodeText(node: NodeDetail, faults: readonly { readonly reason: string }[]): string {
+  return `${nodeName(node)} (${faults.map(({ reason }) => reason).join("; ")})`;
 }
 
 function keyOf(node: NodeDetail, doc: IdenticalDoc, fields: "always" | "all"): string {
@@ -62,14 +62,14 @@ function keyOf(node: NodeDetail, doc: IdenticalDoc, fields: "always" | "all"): s
 }
 
 export function unlike(
-  machine: NodeDetail,
+  source: NodeDetail,
   spare: NodeDetail,
   doc: IdenticalDoc,
 ): readonly string[] {
-  const [wanted, has] = [machine, spare].map((node) => stayingConnectors(node).join(" "));
+  const [needed, has] = [source, spare].map((node) => stayingConnectors(node).join(" "));
   const connectors =
-    wanted === has ? [] : [`volume connectors that stay: ${wanted || "none"} != ${has || "none"}`];
-  return [...differences(machine, spare, doc).map(differenceText), ...connectors];
+    needed === has ? [] : [`volume connectors that stay: ${needed || "none"} != ${has || "none"}`];
+  return [...differences(source, spare, doc).map(differenceText), ...connectors];
 }
 
 /**
@@ -83,12 +83,12 @@ export function likelySpares(
   doc: IdenticalDoc,
 ): { readonly likely: readonly NodeDetail[]; readonly nearest: SpareClass["nearest"] } {
   // Ports and portgroups need separate requests.
-  const own = { fields: doc.fields.filter(({ as }) => as !== "list") };
+  const scalars = { fields: doc.fields.filter(({ as }) => as !== "list") };
   const usable = nodes
     .filter((node) => spareFaults(node).every(({ code }) => code === PASSING))
     .toSorted(inOrder);
   const whysOf = (node: NodeDetail): readonly string[] =>
-    differences(machine, node, own).map(differenceText);
+    differences(machine, node, scalars).map(differenceText);
   return {
     likely: usable
       .filter((node) => whysOf(node).length === 0)
@@ -98,7 +98,7 @@ export function likelySpares(
 }
 
 function inOrder(one: NodeDetail, other: NodeDetail): number {
-  const rank = ({ told }: NodeDetail): number => (told.provision_state === "manageable" ? 0 : 1);
+  const rank = ({ body }: NodeDetail): number => (body.provision_state === "manageable" ? 0 : 1);
   // Sorts nodes without a name last.
   const nameOf = ({ name }: NodeDetail): string => name ?? "\u{10ffff}";
   return (
@@ -117,5 +117,5 @@ function nearestOf(
   const [best] = ordered
     .map((spare) => ({ spare, whys: whysOf(spare) }))
     .toSorted((one, other) => one.whys.length - other.whys.length);
-  return best === undefined ? null : { spare: best.spare, why: best.whys.join("; ") };
+  return best === undefined ? null : { spare: best.spare, reason: best.whys.join("; ") };
 }

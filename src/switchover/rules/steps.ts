@@ -16,20 +16,20 @@ export function stepRows(
     row(
       "DST_MANAGEABLE",
       readyCalls(destination) || "none",
-      `${word(destination.told.provision_state)}, ${word(destination.told.power_state)}`,
+      `${stateText(destination.body.provision_state)}, ${stateText(destination.body.power_state)}`,
       "manageable, power off",
     ),
     ...nova.hold,
     row(
       "SRC_OFF",
       `PUT soft power off of ${from}; power off if that fails`,
-      word(source.told.power_state),
+      stateText(source.body.power_state),
       "power off, read twice",
     ),
     row(
       "SRC_MAINT",
       `PUT maintenance of ${from}`,
-      source.told.maintenance === true ? "in maintenance" : "in service",
+      source.body.maintenance === true ? "in maintenance" : "in service",
       "in maintenance",
     ),
     row("UNLINKED", `PATCH ${from}: instance_uuid`, plan.instance_uuid, "none"),
@@ -54,7 +54,7 @@ export function stepRows(
       "manageable",
       "active, power on",
     ),
-    ...(typeof source.told.allocation_uuid === "string"
+    ...(typeof source.body.allocation_uuid === "string"
       ? [row("ALLOCATION", `POST allocation of ${to}`, from, to)]
       : []),
     ...nova.free,
@@ -76,7 +76,7 @@ function row(step: string, call: string, before: string, after: string): SwitchS
 function serverRows({ server }: Switchover, from: string, to: string) {
   if (server === null) return { hold: [], rows: [], free: [] };
   const update = (columns: string): string => `UPDATE instances id ${server.id}: ${columns}`;
-  const [is, will] = [server.from, server.to].map((place) => Object.values(place).join(", "));
+  const [is, will] = [server.from, server.to].map((location) => Object.values(location).join(", "));
   const placed = row("PLACEMENT", `PUT allocations of ${server.uuid}`, from, to);
   return {
     hold: [row("NOVA_HELD", update("task_state"), "NULL", "migrating")],
@@ -88,14 +88,14 @@ function serverRows({ server }: Switchover, from: string, to: string) {
   };
 }
 
-function readyCalls({ told: { provision_state, power_state } }: NodeDetail): string {
+function readyCalls({ body: { provision_state, power_state } }: NodeDetail): string {
   return [
     ...(provision_state === "enroll" ? ["PUT provision manage"] : []),
     ...(power_state === "power off" ? [] : ["PUT power off"]),
   ].join("; ");
 }
 
-function word(value: Json | undefined): string {
+function stateText(value: Json | undefined): string {
   return typeof value === "string" ? value : "none";
 }
 

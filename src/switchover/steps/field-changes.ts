@@ -3,7 +3,7 @@ import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import { inOrder } from "../../lib/streams.ts";
 import { type NodeWrite, nodeCalls } from "../../systems/ironic-api/node.ts";
 import type { NodeField, SwitchSide } from "../rules/switching.ts";
-import { next, REACHED, type SwitchAt, type SwitchPosition, stays } from "./switch-part.ts";
+import { blocked, next, REACHED, type SwitchAt, type SwitchPosition } from "./switch-part.ts";
 
 export function field(
   side: SwitchSide,
@@ -21,10 +21,10 @@ export async function forward(
   at: SwitchAt,
   changes: readonly NodeField[],
   image: JsonObject,
-  known: ReadNodes = {},
+  cached: ReadNodes = {},
 ): Promise<SwitchPosition> {
-  const { todo, others } = await compared(at, changes, "after", known);
-  if (others.length > 0) return stays(...others);
+  const { todo, conflicts } = await compared(at, changes, "after", cached);
+  if (conflicts.length > 0) return blocked(...conflicts);
   return todo.length === 0 ? REACHED : next(todo, image);
 }
 
@@ -33,34 +33,34 @@ export async function compared(
   at: SwitchAt,
   changes: readonly NodeField[],
   to: "before" | "after",
-  known: ReadNodes = {},
-): Promise<{ readonly todo: readonly NodeWrite[]; readonly others: readonly string[] }> {
+  cached: ReadNodes = {},
+): Promise<{ readonly todo: readonly NodeWrite[]; readonly conflicts: readonly string[] }> {
   const from = to === "after" ? "before" : "after";
   const todo: NodeWrite[] = [];
-  const others: string[] = [];
+  const conflicts: string[] = [];
   const { calls, plan } = at;
   const read = async (side: SwitchSide): Promise<JsonObject | null> =>
     to === "before" && (await calls.isNodeAbsent(plan[side])) ? null : calls.read(plan[side]);
   const sides = [...new Set(changes.map((one) => one.side))];
-  const nodes = await inOrder(sides.map((side) => known[side] ?? read(side)));
+  const nodes = await inOrder(sides.map((side) => cached[side] ?? read(side)));
   for (const [index, side] of sides.entries()) {
     const node = nodes[index] ?? null;
     // The other node is still restored. A deleted spare has nothing to restore.
     if (node === null) {
-      if (side === "source") others.push(`node ${plan[side]} was deleted`);
+      if (side === "source") conflicts.push(`node ${plan[side]} was deleted`);
       continue;
     }
     const open = changes.filter(
       (one) => one.side === side && !isSame(valueAt(node, one.path), one[to]),
     );
-    const ours = open.filter((one) => isSame(valueAt(node, one.path), one[from]));
-    others.push(
-      ...open.filter((one) => !ours.includes(one)).map((one) => changedBy(plan[side], one)),
+    const matching = open.filter((one) => isSame(valueAt(node, one.path), one[from]));
+    conflicts.push(
+      ...open.filter((one) => !matching.includes(one)).map((one) => changedBy(plan[side], one)),
     );
-    const wanted = ours.map((one) => ({ ...one, before: one[from], after: one[to] }));
-    if (wanted.length > 0) todo.push(patchOf(at, side, wanted));
+    const fields = matching.map((one) => ({ ...one, before: one[from], after: one[to] }));
+    if (fields.length > 0) todo.push(patchOf(at, side, fields));
   }
-  return { todo, others };
+  return { todo, conflicts };
 }
 
 export function patchOf(

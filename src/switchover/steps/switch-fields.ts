@@ -9,12 +9,12 @@ import {
 import { compared, field, forward, isSame, patchOf } from "./field-changes.ts";
 import { areVolumesOf, bothNodes, markOf, otherMark } from "./switch-guard.ts";
 import {
+  blocked,
   next,
   REACHED,
   type SwitchAt,
   type SwitchPosition,
   type SwitchStep,
-  stays,
   WAITS,
 } from "./switch-part.ts";
 
@@ -35,18 +35,18 @@ export function markStep(at: SwitchAt): SwitchStep {
         const node = nodes[index] ?? {};
         const found = markOf(node);
         if (found !== undefined && found !== plan.id)
-          return { ...stays(otherMark(node)), taken: side };
+          return { ...blocked(otherMark(node)), taken: side };
       }
       const [source, destination] = nodes;
       const { server } = plan;
       const { from, to } = server ?? {};
       const image = { ...plan, server: server && { ...server, from: { ...from }, to: { ...to } } };
-      const seen = await forward(at, changes, image, { source, destination });
-      if (seen.is !== "after") {
+      const position = await forward(at, changes, image, { source, destination });
+      if (position.is !== "after") {
         [began, since] = [at.now(), null];
-        return seen;
+        return position;
       }
-      if (since !== null) return seen;
+      if (since !== null) return position;
       since = at.now();
       // A concurrent mark, sent before ours was visible, may take as long as our own calls did.
       pause += since - (began ?? since);
@@ -86,16 +86,16 @@ export function unlinkStep(at: SwitchAt): SwitchStep {
         const value = found?.[name] ?? null;
         return value === null ? [] : [[name, value] as const];
       });
-      const kept = {
+      const record = {
         instance_uuid: plan.instance_uuid,
         ...(found !== null && { allocation: Object.fromEntries(again) }),
         ...(traits !== undefined && { traits }),
       };
-      return forward(at, changes, kept, { source });
+      return forward(at, changes, record, { source });
     },
     async lookBack(image) {
       if (!(await areVolumesOf(at, "source")))
-        return stays(
+        return blocked(
           `node ${plan.source} did not get its instance back: not all of its volumes are back`,
         );
       if (image.allocation === undefined) return back(at, changes);
@@ -127,7 +127,7 @@ async function allocated(
   const { calls, plan } = at;
   const body = objectOf(allocation);
   const node = plan[side];
-  const stands = async () => {
+  const readState = async () => {
     const found = await calls.allocation(String(body.uuid));
     if (found === null) return "open" as const;
     if (found.node_uuid === node && found.state === "active") return "made" as const;
@@ -136,14 +136,14 @@ async function allocated(
     // An allocation in error keeps its uuid and has no instance.
     const isLost = found.state === "error";
     const how = `: ${String(found.last_error ?? null)}; remove it first: openstack baremetal allocation delete ${uuid}`;
-    return { why: isLost ? `${is}${how}` : is };
+    return { reason: isLost ? `${is}${how}` : is };
   };
-  const stand = await stands();
-  if (typeof stand === "object") return stays(stand.why);
+  const state = await readState();
+  if (typeof state === "object") return blocked(state.reason);
   const what = `the allocation of node ${node}`;
-  if (stand === "open")
+  if (state === "open")
     return next([
-      { what, on: [node], look: stands, call: () => nodeCalls.allocate({ ...body, node }) },
+      { what, on: [node], look: readState, call: () => nodeCalls.allocate({ ...body, node }) },
     ]);
   const now = objectOf((await calls.read(node)).instance_info).traits;
   if (isSame(now, traits) || !isSame(now, [])) return REACHED;
@@ -163,8 +163,8 @@ export function fieldsStep(at: SwitchAt): SwitchStep {
     name: "switchover-fields",
     async look(image) {
       const [source, destination] = await bothNodes(at);
-      const kept = image ?? { source: ofInstance(source), destination: ofInstance(destination) };
-      return forward(at, fieldsOf(plan, kept), kept, { source, destination });
+      const record = image ?? { source: ofInstance(source), destination: ofInstance(destination) };
+      return forward(at, fieldsOf(plan, record), record, { source, destination });
     },
     lookBack: (image) => back(at, fieldsOf(plan, image)),
   };
@@ -184,9 +184,9 @@ function ofInstance(node: JsonObject): JsonObject {
   return Object.fromEntries([...fields, ...keyed]);
 }
 
-function fieldsOf({ failed_name }: Switchover, kept: JsonObject): readonly NodeField[] {
-  const [source, destination] = [objectOf(kept.source), objectOf(kept.destination)];
-  const named =
+function fieldsOf({ failed_name }: Switchover, record: JsonObject): readonly NodeField[] {
+  const [source, destination] = [objectOf(record.source), objectOf(record.destination)];
+  const nameFields =
     failed_name === null
       ? []
       : [
@@ -201,7 +201,7 @@ function fieldsOf({ failed_name }: Switchover, kept: JsonObject): readonly NodeF
       field("destination", [name, key], objectOf(destination[name])[key], value),
     ),
   );
-  return [...named, ...plain, ...keyed].filter(({ before, after }) => !isSame(before, after));
+  return [...nameFields, ...plain, ...keyed].filter(({ before, after }) => !isSame(before, after));
 }
 
 /** Assigns the instance while the node is not schedulable, and prevents cleaning. */
@@ -216,8 +216,8 @@ export function claimStep(at: SwitchAt): SwitchStep {
     async look(image) {
       const destination = await calls.read(plan.destination);
       const { automated_clean = null } = destination;
-      const kept = image ?? { automated_clean };
-      return forward(at, changes(kept), kept, { destination });
+      const record = image ?? { automated_clean };
+      return forward(at, changes(record), record, { destination });
     },
     lookBack: (image) => back(at, changes(image)),
   };
@@ -247,7 +247,7 @@ export function releaseStep(at: SwitchAt): SwitchStep {
 }
 
 async function back(at: SwitchAt, changes: readonly NodeField[]): Promise<SwitchPosition> {
-  const { todo, others } = await compared(at, changes.toReversed(), "before");
-  if (todo.length > 0) return { ...next(todo), why: others };
-  return others.length === 0 ? REACHED : stays(...others);
+  const { todo, conflicts: others } = await compared(at, changes.toReversed(), "before");
+  if (todo.length > 0) return { ...next(todo), reasons: others };
+  return others.length === 0 ? REACHED : blocked(...others);
 }

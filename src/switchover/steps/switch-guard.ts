@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import { inOrder } from "../../lib/streams.ts";
 import { SWITCH_MARK, type SwitchSide } from "../rules/switching.ts";
-import { next, type SwitchAt, type SwitchPosition, stays, taken, WAITS } from "./switch-part.ts";
+import { blocked, next, type SwitchAt, type SwitchPosition, taken, WAITS } from "./switch-part.ts";
 
 const PASSING: ReadonlySet<unknown> = new Set([
   ...["verifying", "cleaning", "clean wait", "deploying", "wait call-back", "deleting"],
@@ -32,8 +32,8 @@ export function spareTimeout({ now }: Pick<SwitchAt, "now">) {
       typeof reservation === "string"
         ? `locked by host ${reservation}`
         : `in a transitional state: ${String(provision_state)}`;
-    const why = `node ${String(uuid)} is ${busy}, for ${PASSES / 1000} seconds`;
-    return { ...taken(why), code: "N2I-E380" };
+    const reason = `node ${String(uuid)} is ${busy}, for ${PASSES / 1000} seconds`;
+    return { ...taken(reason), code: "N2I-E380" };
   };
 }
 
@@ -118,12 +118,12 @@ export function offGuard(at: SwitchAt) {
   const { plan, fence } = at;
   const id = plan.source;
   let isRequested = false;
-  const unproven = (why: string): SwitchPosition => ({ ...stays(why), unproven: true });
+  const unproven = (reason: string): SwitchPosition => ({ ...blocked(reason), unproven: true });
   return {
     look(image: JsonObject, node: JsonObject): SwitchPosition | null {
       if (isBusy(node)) return WAITS;
-      const why = unkept(at, node) ?? otherInstance(at, node);
-      if (why !== null) return stays(why);
+      const reason = unkept(at, node) ?? otherInstance(at, node);
+      if (reason !== null) return blocked(reason);
       if (isLive(node)) return unproven(`node ${id} is on again`);
       if (!isRequested)
         return next([at.calls.power(id, { target: "power off" })], image, () => {

@@ -1,13 +1,13 @@
 import type { NovaStep } from "../../model/nova/nova-plan.ts";
 import { type SwitchedRow, serverSteps } from "../rules/server.ts";
 import {
+  blocked,
   next,
   REACHED,
   type SwitchAt,
   type SwitchNova,
   type SwitchPosition,
   type SwitchStep,
-  stays,
 } from "./switch-part.ts";
 
 /** `hold` stops Nova and tenants from acting on the server. */
@@ -19,26 +19,26 @@ export function serverStep(at: SwitchAt, step: "hold" | "rows" | "free"): Switch
   const { forth, back }: SwitchedRow = serverSteps(server)[step];
   return {
     name,
-    look: () => stands(at, [forth]),
-    lookBack: back === null ? null : () => stands(at, back),
+    look: () => rowPosition(at, [forth]),
+    lookBack: back === null ? null : () => rowPosition(at, back),
   };
 }
 
 /** @param ways the first one that matches the row is made */
-async function stands(at: SwitchAt, ways: readonly NovaStep[]): Promise<SwitchPosition> {
+async function rowPosition(at: SwitchAt, ways: readonly NovaStep[]): Promise<SwitchPosition> {
   const nova = novaOf(at);
   const whys: string[] = [];
   for (const change of ways) {
-    const { is, why } = await nova.inspect(change);
+    const { is, reason } = await nova.inspect(change);
     if (is === "after") return REACHED;
     if (is === "before") {
       const what = `the change of ${change.of} in Nova's database`;
       const write = { what, on: [at.plan.source], make: () => nova.change(change) };
       return next([write], { ...change.before });
     }
-    whys.push(`${change.of} ${why}`);
+    whys.push(`${change.of} ${reason}`);
   }
-  return stays(...whys.slice(0, 1));
+  return blocked(...whys.slice(0, 1));
 }
 
 /** Nova offers the destination to no one, because it is in use. */
@@ -50,9 +50,9 @@ export function placementStep(at: SwitchAt): SwitchStep {
       if (server?.placement !== true) return REACHED;
       const { placement } = novaOf(at);
       if (placement === null) throw new Error("Placement is not open");
-      const stand = await placement.stand(server.uuid, source, destination);
-      if (stand === "made") return REACHED;
-      if (stand !== "open") return stays(stand.why);
+      const state = await placement.stateOf(server.uuid, source, destination);
+      if (state === "made") return REACHED;
+      if (state !== "open") return blocked(state.reason);
       const make = () => placement.move(server.uuid, source, destination);
       const what = `the move of the allocations of ${server.uuid}`;
       return next([{ what, on: [source, destination], make }], {

@@ -3,10 +3,10 @@ import { inOrder } from "../../lib/streams.ts";
 import { SWITCH_MARK, type SwitchStepName } from "../rules/switching.ts";
 import { bothNodes, markOf, otherMark, ownersOf, unmarked } from "./switch-guard.ts";
 import {
+  blocked,
   type SwitchAt,
   type SwitchPosition,
   type SwitchStep,
-  stays,
   type Write,
 } from "./switch-part.ts";
 
@@ -23,14 +23,14 @@ export function owned(at: SwitchAt, step: SwitchStep): SwitchStep {
   const forth = name === "switchover-release" ? theirs : lost;
   return {
     ...step,
-    look: async (image, kept) => withOwner(await look(image, kept), () => forth(at)),
+    look: async (image, records) => withOwner(await look(image, records), () => forth(at)),
     lookBack:
       lookBack &&
       (async (image) => {
-        const seen = await withOwner(await lookBack(image), () => theirs(at));
-        return OF_SOURCE.has(name) && seen.is === "other"
-          ? { ...seen, ...(await lossOf(at)) }
-          : seen;
+        const position = await withOwner(await lookBack(image), () => theirs(at));
+        return OF_SOURCE.has(name) && position.is === "other"
+          ? { ...position, ...(await lossOf(at)) }
+          : position;
       }),
   };
 }
@@ -51,24 +51,24 @@ async function lossOf(at: SwitchAt): Promise<Pick<SwitchPosition, "is" | "isThei
     : markOf(await calls.read(plan.source));
   const owners = await ownersOf(at);
   if (mark === plan.id || owners.includes(plan.destination)) return null;
-  const others = owners.filter((owner) => owner !== null && owner !== plan.source);
-  if (mark === undefined && others.length === 0) return null;
-  const isOver = mark === undefined && others.length === owners.length;
+  const foreign = owners.filter((owner) => owner !== null && owner !== plan.source);
+  if (mark === undefined && foreign.length === 0) return null;
+  const isOver = mark === undefined && foreign.length === owners.length;
   return isOver ? { is: "after" } : { is: "other", isTheirs: true };
 }
 
 async function withOwner(
-  seen: SwitchPosition,
+  now: SwitchPosition,
   read: () => Promise<Against>,
 ): Promise<SwitchPosition> {
-  if (seen.todo.length === 0) return seen;
+  if (now.todo.length === 0) return now;
   const against = await read();
-  const skipped = seen.todo.filter((write) => against(write).length > 0);
-  const why = [...new Set([...seen.why, ...skipped.flatMap(against)])];
-  const todo = seen.todo.filter((write) => !skipped.includes(write));
-  if (todo.length > 0) return { ...seen, why, todo: todo.map((write) => guarded(write, read)) };
+  const skipped = now.todo.filter((write) => against(write).length > 0);
+  const reasons = [...new Set([...now.reasons, ...skipped.flatMap(against)])];
+  const todo = now.todo.filter((write) => !skipped.includes(write));
+  if (todo.length > 0) return { ...now, reasons, todo: todo.map((write) => guarded(write, read)) };
   const isTheirs = skipped.every((write) => against(write).length === write.on.length);
-  return { ...stays(...why), ...(isTheirs && seen.why.length === 0 && { isTheirs }) };
+  return { ...blocked(...reasons), ...(isTheirs && now.reasons.length === 0 && { isTheirs }) };
 }
 
 /** After a lock, another switchover may have marked the node. */
@@ -77,31 +77,30 @@ function guarded(write: Write, read: () => Promise<Against>): Write {
   if ("make" in write)
     return { ...write, make: async () => (await faultOf()) ?? (await write.make()) };
   const look = async () => {
-    const why = await faultOf();
-    return why === null ? write.look() : { why };
+    const reason = await faultOf();
+    return reason === null ? write.look() : { reason };
   };
   return { ...write, look };
 }
 
 async function lost(at: SwitchAt): Promise<Against> {
-  const why = unmarked(at, ...(await bothNodes(at)));
-  return () => (why === null ? [] : [why]);
+  const reason = unmarked(at, ...(await bothNodes(at)));
+  return () => (reason === null ? [] : [reason]);
 }
 
 async function theirs(at: SwitchAt): Promise<Against> {
   const { id } = at.plan;
   const found = (await markedNodes(at)).filter((node) => markOf(node) !== id);
-  return ({ on }) =>
-    found.filter(({ uuid }) => on.includes(String(uuid))).map((node) => otherMark(node));
+  return ({ on }) => found.filter(({ uuid }) => on.includes(String(uuid))).map(otherMark);
 }
 
 /** The nodes that keep our mark, and the command to remove it; empty: none. */
 export async function remainingMarks(at: SwitchAt): Promise<readonly string[]> {
   const { id } = at.plan;
-  const own = (await markedNodes(at)).filter((node) => markOf(node) === id);
-  if (own.length === 0) return [];
+  const marked = (await markedNodes(at)).filter((node) => markOf(node) === id);
+  if (marked.length === 0) return [];
   const command = `openstack baremetal node unset UUID --extra ${SWITCH_MARK}`;
-  const uuids = own.map(({ uuid }) => String(uuid)).join(" and ");
+  const uuids = marked.map(({ uuid }) => String(uuid)).join(" and ");
   return [`the mark is still on ${uuids}: run rollback again, or remove it with ${command}`];
 }
 

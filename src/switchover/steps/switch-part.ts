@@ -56,7 +56,7 @@ export type Write = (NodeWrite | OtherWrite) & {
 type SwitchChange = { readonly id: string };
 
 export interface SwitchPosition extends Position {
-  readonly why: readonly string[];
+  readonly reasons: readonly string[];
   readonly todo: readonly Write[];
   /** The journal's record before the calls. */
   readonly image?: JsonObject;
@@ -77,42 +77,38 @@ export interface SwitchStep {
   readonly name: SwitchStepName;
   /**
    * @param image the state before the step, if known
-   * @param kept all its records in the journal, oldest first
+   * @param past all its records in the journal, oldest first
    */
-  readonly look: (image: JsonObject | null, kept: readonly JsonObject[]) => Promise<SwitchPosition>;
+  readonly look: (image: JsonObject | null, past: readonly JsonObject[]) => Promise<SwitchPosition>;
   /** Null: no rollback is possible. */
   readonly lookBack: ((image: JsonObject) => Promise<SwitchPosition>) | null;
 }
 
 type SwitchPart = WindowPart<SwitchChange, SwitchPosition>;
 
-export const WAITS: SwitchPosition = { is: "partway", why: [], todo: [] };
-export const REACHED: SwitchPosition = { is: "after", why: [], todo: [] };
+export const WAITS: SwitchPosition = { is: "partway", reasons: [], todo: [] };
+export const REACHED: SwitchPosition = { is: "after", reasons: [], todo: [] };
 
-export function stays(...why: readonly string[]): SwitchPosition {
-  return { is: "other", why, todo: [] };
+export function blocked(...reasons: readonly string[]): SwitchPosition {
+  return { is: "other", reasons, todo: [] };
 }
 
 /** Others have taken the destination. */
-export function taken(why: string): SwitchPosition {
-  return { ...stays(why), taken: "destination" };
+export function taken(reason: string): SwitchPosition {
+  return { ...blocked(reason), taken: "destination" };
 }
 
 /** @param image the record for the journal; the first one is the state before the step */
-export function next(
-  todo: readonly Write[],
-  image?: JsonObject,
-  acting?: () => void,
-): SwitchPosition {
-  const more = { ...(image !== undefined && { image }), ...(acting !== undefined && { acting }) };
-  return { is: "before", why: [], todo, ...more };
+export function next(todo: readonly Write[], image?: JsonObject, act?: () => void): SwitchPosition {
+  const more = { ...(image !== undefined && { image }), ...(act !== undefined && { acting: act }) };
+  return { is: "before", reasons: [], todo, ...more };
 }
 
 export function switchPart({ calls, recordsOf }: SwitchAt, step: SwitchStep): SwitchPart {
   const made = making(calls);
   const look = (): Promise<SwitchPosition> => {
-    const kept = recordsOf(step.name);
-    return step.look(kept[0] ?? null, kept);
+    const records = recordsOf(step.name);
+    return step.look(records[0] ?? null, records);
   };
   return {
     ...{ name: step.name, size: 1, overdue },
@@ -121,8 +117,8 @@ export function switchPart({ calls, recordsOf }: SwitchAt, step: SwitchStep): Sw
       await begin(image ?? recordsOf(step.name)[0] ?? {});
       acting?.();
       for (const write of todo) {
-        const why = await made(write);
-        if (why !== null && write.mayRefuse !== true) return stays(why);
+        const reason = await made(write);
+        if (reason !== null && write.mayRefuse !== true) return blocked(reason);
       }
       return afterCalls(await look());
     },
@@ -140,15 +136,15 @@ export function switchBackPart(
   return {
     ...{ name, size: 1, overdue, keepsBack: true },
     inspect: async () => [await lookBack(image)],
-    async perform(_change, { todo, why: left, image: proof, acting }, begin) {
+    async perform(_change, { todo, reasons: earlier, image: proof, acting }, begin) {
       await begin(proof);
       acting?.();
-      const why: string[] = [];
+      const reasons: string[] = [];
       for (const write of todo) {
         const one = await made(write);
-        if (one !== null) why.push(one);
+        if (one !== null) reasons.push(one);
       }
-      if (why.length > 0) return stays(...new Set([...left, ...why]));
+      if (reasons.length > 0) return blocked(...new Set([...earlier, ...reasons]));
       return afterCalls(await lookBack(image));
     },
   };
@@ -159,9 +155,9 @@ function making(calls: SwitchAt["calls"]): (write: Write) => Promise<string | nu
   return async (write) => {
     const exhausted = accepted.exhausted(write.what);
     if (exhausted !== null && write.repeats !== true) return `${exhausted} without effect`;
-    const why = await ("make" in write ? write.make() : calls.make(write));
-    if (why === null) accepted.add(write.what);
-    return why;
+    const reason = await ("make" in write ? write.make() : calls.make(write));
+    if (reason === null) accepted.add(write.what);
+    return reason;
   };
 }
 
@@ -169,6 +165,8 @@ function afterCalls(reached: SwitchPosition): SwitchPosition {
   return reached.is === "before" ? { ...reached, is: "partway" } : reached;
 }
 
-function overdue({ id }: SwitchChange, { why }: SwitchPosition): SwitchPosition {
-  return stays(`it takes too long for node ${id}${why.length > 0 ? `: ${why.join("; ")}` : ""}`);
+function overdue({ id }: SwitchChange, { reasons }: SwitchPosition): SwitchPosition {
+  return blocked(
+    `it takes too long for node ${id}${reasons.length > 0 ? `: ${reasons.join("; ")}` : ""}`,
+  );
 }

@@ -12,12 +12,12 @@ import {
   unmarked,
 } from "./switch-guard.ts";
 import {
+  blocked,
   next,
   REACHED,
   type SwitchAt,
   type SwitchPosition,
   type SwitchStep,
-  stays,
   taken,
   WAITS,
 } from "./switch-part.ts";
@@ -27,10 +27,10 @@ export function destinationStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const id = plan.destination;
   const tries = new Set<string>();
-  const patience = spareTimeout(at);
+  const checkBusy = spareTimeout(at);
   const once = (name: string, write: NodeWrite, image: JsonObject, fault: unknown) => {
     if (tries.has(name))
-      return stays(`${write.what} failed: ${String(fault ?? "no reason is given")}`);
+      return blocked(`${write.what} failed: ${String(fault ?? "no reason is given")}`);
     return next([write], image, () => tries.add(name));
   };
   return {
@@ -38,16 +38,16 @@ export function destinationStep(at: SwitchAt): SwitchStep {
     async look(image) {
       const node = await calls.read(id);
       const { provision_state, power_state, last_error } = node;
-      const kept = image ?? {
+      const record = image ?? {
         provision_state: provision_state ?? null,
         power_state: power_state ?? null,
       };
-      const busy = patience(node);
+      const busy = checkBusy(node);
       if (busy !== null) return busy;
       const foreign = unmarked(at, node);
       if (foreign !== null) return taken(foreign);
       if (provision_state === "enroll")
-        return once("manage", calls.provision(id, "manage", ["enroll"]), kept, last_error);
+        return once("manage", calls.provision(id, "manage", ["enroll"]), record, last_error);
       if (provision_state !== "manageable")
         return taken(`node ${id} is ${String(provision_state)}, expected manageable`);
       if (power_state === "power off") return REACHED;
@@ -56,7 +56,7 @@ export function destinationStep(at: SwitchAt): SwitchStep {
         const is = power_state === "power on" ? "on" : "not confirmed to be off";
         return { ...taken(`node ${id} is ${is}, and it was not specified`), code: "N2I-E384" };
       }
-      return once("off", calls.power(id, { target: "power off" }), kept, last_error);
+      return once("off", calls.power(id, { target: "power off" }), record, last_error);
     },
     // An enrolled node stays manageable, because Ironic has no transition to enroll.
     lookBack: poweredAgain(at, id),
@@ -74,19 +74,19 @@ function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<
     const { source, destination } = at.plan;
     // A spare without volumes of the source can be powered on safely.
     if (id === source ? owners.some((owner) => owner !== source) : owners.includes(destination))
-      return stays(`node ${id} is not powered on: not all volumes of the source are back`);
-    if (isNodeAbsent) return stays(`node ${id} was deleted`);
+      return blocked(`node ${id} is not powered on: not all volumes of the source are back`);
+    if (isNodeAbsent) return blocked(`node ${id} was deleted`);
     const node = await at.calls.read(id);
     if (node.power_state === "power on") return REACHED;
     if (isBusy(node)) return WAITS;
     // Without our mark, others may use the node.
     const foreign = id === source ? otherInstance(at, node) : unmarked(at, node);
-    if (foreign !== null) return stays(`node ${id} is not powered on: ${foreign}`);
+    if (foreign !== null) return blocked(`node ${id} is not powered on: ${foreign}`);
     const wasFenced =
       id === source && at.recordsOf("switchover-power").some(({ proof }) => proof !== undefined);
     if (wasFenced || isTried) {
-      const why = wasFenced ? "its power was cut by hand" : String(node.last_error ?? null);
-      return stays(`node ${id} was on before; power it on by hand: ${why}`);
+      const reason = wasFenced ? "its power was cut by hand" : String(node.last_error ?? null);
+      return blocked(`node ${id} was on before; power it on by hand: ${reason}`);
     }
     return next([at.calls.power(id, { target: "power on" })], undefined, () => {
       isTried = true;
@@ -111,53 +111,53 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
   const { calls, plan, times, now, fence } = at;
   const id = plan.source;
   /** The last request, the start of hard requests, and the first read as off. */
-  let asked: PowerOffRequest | null = null;
+  let lastRequest: PowerOffRequest | null = null;
   let hardSince: number | null = null;
-  let askedAt = 0;
+  let requestedAt = 0;
   let offSince: number | null = null;
-  const ask = (wanted: PowerOffRequest, image: JsonObject): SwitchPosition => {
+  const ask = (request: PowerOffRequest, image: JsonObject): SwitchPosition => {
     const timeout = Math.max(1, Math.round(times.soft / 1000));
-    const isSoft = wanted === "soft power off";
-    const body = isSoft ? { target: wanted, timeout } : { target: "power off" };
+    const isSoft = request === "soft power off";
+    const body = isSoft ? { target: request, timeout } : { target: "power off" };
     // If the driver has no soft power off (400), a hard one follows.
     const write = { ...calls.power(id, body), ...(isSoft && { mayRefuse: true as const }) };
-    return next([write], { ...image, asked: wanted }, () => {
-      [asked, askedAt] = [wanted, now()];
-      if (wanted !== "power off again") offSince = null;
-      if (wanted === "power off") hardSince ??= now();
+    return next([write], { ...image, asked: request }, () => {
+      [lastRequest, requestedAt] = [request, now()];
+      if (request !== "power off again") offSince = null;
+      if (request === "power off") hardSince ??= now();
     });
   };
   /** No shutdown time if a volume may have moved. */
-  const mustBeHard = (node: JsonObject, kept: readonly JsonObject[]): boolean =>
+  const mustBeHard = (node: JsonObject, records: readonly JsonObject[]): boolean =>
     isOff(node) ||
-    kept.some((one) => one.asked === "power off") ||
+    records.some((one) => one.asked === "power off") ||
     at.recordsOf("switchover-volumes").length > 0;
   return {
     name: "switchover-power",
-    async look(image, kept) {
+    async look(image, records) {
       if (fence.counts) return REACHED;
       const node = await calls.read(id);
       const { power_state, last_error, driver_internal_info } = node;
       const { last_power_state_change = null } = objectOf(driver_internal_info);
       const found = image ?? { power_state: power_state ?? null, last_power_state_change };
       if (isBusy(node)) return WAITS;
-      if (asked === null) {
+      if (lastRequest === null) {
         const foreign = otherInstance(at, node);
-        if (foreign !== null) return stays(foreign);
+        if (foreign !== null) return blocked(foreign);
         // For a machine that is off, Ironic only reads the BMC.
-        return ask(mustBeHard(node, kept) ? "power off" : "soft power off", found);
+        return ask(mustBeHard(node, records) ? "power off" : "soft power off", found);
       }
       const isOfThisRun =
         found.power_state !== "power on" ||
         last_power_state_change === null ||
         last_power_state_change !== found.last_power_state_change;
       if (isOff(node) && isOfThisRun) {
-        if (asked === "power off again" && offSince !== null) return REACHED;
+        if (lastRequest === "power off again" && offSince !== null) return REACHED;
         offSince ??= now();
         return now() - offSince >= times.interval ? ask("power off again", found) : WAITS;
       }
       offSince = null;
-      if (asked === "soft power off") return ask("power off", found);
+      if (lastRequest === "soft power off") return ask("power off", found);
       const by = at.fenced();
       // The BMC's answer takes precedence over other proof.
       if (by !== null && !isLive(node))
@@ -166,9 +166,9 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
         });
       hardSince ??= now();
       if (now() - hardSince < times.proof)
-        return now() - askedAt < AGAIN ? WAITS : ask("power off", found);
+        return now() - requestedAt < AGAIN ? WAITS : ask("power off", found);
       const says = `power_state is ${String(power_state ?? null)}, last_error ${String(last_error ?? null)}`;
-      return { ...stays(`node ${id} is not confirmed to be off: ${says}`), unproven: true };
+      return { ...blocked(`node ${id} is not confirmed to be off: ${says}`), unproven: true };
     },
     lookBack: poweredAgain(at, id),
   };
@@ -181,8 +181,8 @@ export function maintenanceStep(at: SwitchAt): SwitchStep {
   const what = "the maintenance";
   const isOfThisRun = (node: JsonObject): boolean => node.maintenance_reason === reason;
   const isNone = (node: JsonObject): boolean => node.maintenance !== true;
-  const put = (is: (node: JsonObject) => boolean, why: Json): NodeWrite =>
-    calls.prepare(id, what, { is }, () => nodeCalls.maintenance(id, why));
+  const put = (is: (node: JsonObject) => boolean, newReason: Json): NodeWrite =>
+    calls.prepare(id, what, { is }, () => nodeCalls.maintenance(id, newReason));
   const end = calls.prepare(id, `the end of ${what}`, { is: isNone }, () =>
     nodeCalls.endMaintenance(id),
   );
@@ -191,13 +191,13 @@ export function maintenanceStep(at: SwitchAt): SwitchStep {
     async look(image) {
       const { maintenance, maintenance_reason = null, fault = null } = await calls.read(id);
       if (maintenance === true && maintenance_reason === reason) return REACHED;
-      const kept = image ?? { maintenance: maintenance === true, maintenance_reason, fault };
+      const record = image ?? { maintenance: maintenance === true, maintenance_reason, fault };
       // With a fault, Ironic would end the maintenance when the BMC answers again.
-      return next([...(fault === null ? [] : [end]), put(isOfThisRun, reason)], kept);
+      return next([...(fault === null ? [] : [end]), put(isOfThisRun, reason)], record);
     },
     async lookBack(image) {
       if (!(await areVolumesOf(at, "source")))
-        return stays(`node ${id} stays in maintenance: not all of its volumes are back`);
+        return blocked(`node ${id} stays in maintenance: not all of its volumes are back`);
       const { maintenance, maintenance_reason = null } = await calls.read(id);
       const was = image.maintenance === true;
       if (
@@ -206,7 +206,7 @@ export function maintenanceStep(at: SwitchAt): SwitchStep {
       )
         return REACHED;
       if (maintenance === true && maintenance_reason !== reason)
-        return stays(`node ${id} is in maintenance: ${String(maintenance_reason)}`);
+        return blocked(`node ${id} is in maintenance: ${String(maintenance_reason)}`);
       if (!was) return next([end]);
       const before = image.maintenance_reason ?? null;
       const isBefore = (node: JsonObject): boolean =>

@@ -13,7 +13,7 @@ import {
 import { areVolumesOf, isBusy, isFenced, offGuard, otherInstance, unkept } from "./switch-guard.ts";
 import { placementStep, serverStep } from "./switch-nova.ts";
 import { owned } from "./switch-owner.ts";
-import { next, REACHED, type SwitchAt, type SwitchStep, stays, WAITS } from "./switch-part.ts";
+import { blocked, next, REACHED, type SwitchAt, type SwitchStep, WAITS } from "./switch-part.ts";
 import { destinationStep, maintenanceStep, sourceOffStep } from "./switch-power.ts";
 import { vifsStep, volumesStep } from "./switch-volumes.ts";
 
@@ -53,33 +53,33 @@ function deployStep(at: SwitchAt): SwitchStep {
       const node = await calls.read(id);
       const { provision_state, power_state, instance_uuid, last_error, instance_info } = node;
       const state = String(provision_state);
-      const kept = image ?? { provision_state: state };
+      const record = image ?? { provision_state: state };
       if (isBusy(node)) return WAITS;
       if (instance_uuid !== plan.instance_uuid)
-        return stays(
+        return blocked(
           `node ${id} has instance ${String(instance_uuid ?? "none")}, expected ${plan.instance_uuid}`,
         );
       if (state === "active" && power_state === "power on") return REACHED;
       if (objectOf(instance_info).image_source !== undefined)
-        return stays(`node ${id} has an image_source: Ironic would write that image`);
+        return blocked(`node ${id} has an image_source: Ironic would write that image`);
       const call = CALLS[state];
       if (call === undefined || tried.has(call))
-        return stays(`node ${id} is ${state}, ${String(power_state)}: ${String(last_error)}`);
+        return blocked(`node ${id} is ${state}, ${String(power_state)}: ${String(last_error)}`);
       if (call === "provide" && node.automated_clean !== false)
-        return stays(`node ${id} would be cleaned: its automated_clean is not false`);
+        return blocked(`node ${id} would be cleaned: its automated_clean is not false`);
       const [source, areTheirs] = await inOrder([
         calls.read(plan.source),
         areVolumesOf(at, "destination"),
       ]);
-      if (!areTheirs) return stays(`not all of its volumes belong to node ${id}`);
+      if (!areTheirs) return blocked(`not all of its volumes belong to node ${id}`);
       // From `active` on, the machine is on.
-      const stopped = call === "provide" ? null : guard.look(kept, source);
+      const stopped = call === "provide" ? null : guard.look(record, source);
       if (stopped !== null) return stopped;
       const write =
         call === "power on"
           ? calls.power(id, { target: call })
           : calls.provision(id, call, [state]);
-      return next([write], kept, () => {
+      return next([write], record, () => {
         tried.add(call);
         guard.again();
       });
@@ -103,7 +103,7 @@ const CALLS: { readonly [state: string]: "provide" | "active" | "power on" | und
 function clearStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const id = plan.source;
-  let told = false;
+  let isRequested = false;
   return {
     name: "switchover-clear",
     async look(image) {
@@ -112,28 +112,28 @@ function clearStep(at: SwitchAt): SwitchStep {
       const state = String(provision_state);
       if (isBusy(node)) return WAITS;
       if (state === "available") return REACHED;
-      const kept: JsonObject = image ?? { provision_state: state, automated_clean };
+      const record: JsonObject = image ?? { provision_state: state, automated_clean };
       // With an unreachable BMC, the tear-down fails after it has deleted the files.
-      const isOver = state === "error" && (told || image !== null);
+      const isOver = state === "error" && (isRequested || image !== null);
       if (isOver && isFenced(at)) return REACHED;
-      const why = unkept(at, node) ?? otherInstance(at, node);
-      if (why !== null) return stays(why);
-      if (told) return stays(`node ${id} is ${state}: ${String(last_error)}`);
+      const reason = unkept(at, node) ?? otherInstance(at, node);
+      if (reason !== null) return blocked(reason);
+      if (isRequested) return blocked(`node ${id} is ${state}: ${String(last_error)}`);
       // The instance's data cannot be compared later.
-      const [faults, left] = await inOrder([
+      const [faults, uuids] = await inOrder([
         calls.invalid(plan.destination),
         calls.volumesOf("targets", id),
       ]);
       if (faults.length > 0)
-        return stays(`node ${plan.destination} does not validate: ${faults.join("; ")}`);
-      if (left.length > 0) return stays(`node ${id} has volume targets: ${left.join(", ")}`);
+        return blocked(`node ${plan.destination} does not validate: ${faults.join("; ")}`);
+      if (uuids.length > 0) return blocked(`node ${id} has volume targets: ${uuids.join(", ")}`);
       if (automated_clean !== false)
         return next(
           [patchOf(at, "source", [field("source", ["automated_clean"], automated_clean, false)])],
-          kept,
+          record,
         );
-      return next([calls.provision(id, "deleted", [state])], kept, () => {
-        told = true;
+      return next([calls.provision(id, "deleted", [state])], record, () => {
+        isRequested = true;
       });
     },
     lookBack: null,

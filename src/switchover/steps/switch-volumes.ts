@@ -6,12 +6,12 @@ import type { CallState } from "../../systems/openstack/settled.ts";
 import type { SwitchSide } from "../rules/switching.ts";
 import { bothNodes, isLive, isOff, offGuard, spareTimeout, unkept } from "./switch-guard.ts";
 import {
+  blocked,
   next,
   REACHED,
   type SwitchAt,
   type SwitchPosition,
   type SwitchStep,
-  stays,
 } from "./switch-part.ts";
 
 /** The destination needs the initiator before its volumes. */
@@ -29,43 +29,43 @@ export function volumesStep(at: SwitchAt): SwitchStep {
   return {
     name: "switchover-volumes",
     async look(image) {
-      const [targets, seen, source] = await inOrder([
+      const [targets, position, source] = await inOrder([
         calls.volumesOf("targets", plan.source),
         moves(at, FORTH, "source", "destination", ready),
         calls.read(plan.source),
       ]);
       const more = targets.filter((uuid) => !plan.targets.includes(uuid));
       if (more.length > 0)
-        return stays(`node ${plan.source} now has another volume target: ${more.join(", ")}`);
-      if (seen.is !== "before") return seen;
-      const kept = image ?? { connectors: plan.connectors, targets: plan.targets };
-      return guard.look(kept, source) ?? { ...seen, image: kept };
+        return blocked(`node ${plan.source} now has another volume target: ${more.join(", ")}`);
+      if (position.is !== "before") return position;
+      const record = image ?? { connectors: plan.connectors, targets: plan.targets };
+      return guard.look(record, source) ?? { ...position, image: record };
     },
     async lookBack() {
       const isReady = async () => notOff(at, await calls.read(plan.destination));
-      const seen = await moves(at, FORTH.toReversed(), "destination", "source", isReady);
-      if (seen.is !== "before") return seen;
+      const position = await moves(at, FORTH.toReversed(), "destination", "source", isReady);
+      if (position.is !== "before") return position;
       const [{ power_state }, spare] = await bothNodes(at);
       // Ironic accepts volumes only for a node with power_state off.
       if (power_state !== "power off")
-        return stays(
+        return blocked(
           `volumes cannot be moved back until Ironic shows node ${plan.source} as 'power off': it is ${String(power_state ?? null)}`,
         );
-      return spareOff(spare) ?? seen;
+      return spareOff(spare) ?? position;
     },
   };
 }
 
 /** Proves the spare off before it returns volumes. Fails if Ironic reports it on. */
 function spareGuard(at: SwitchAt): (spare: JsonObject) => SwitchPosition | null {
-  const patience = spareTimeout(at);
+  const checkBusy = spareTimeout(at);
   let isRequested = false;
   return (spare) => {
-    const busy = patience(spare);
-    const why = notOff(at, spare, isRequested);
+    const busy = checkBusy(spare);
+    const reason = notOff(at, spare, isRequested);
     if (busy !== null) return busy;
-    if (why !== null)
-      return { ...stays(why), ...(spare.power_state !== "power on" && { unproven: true }) };
+    if (reason !== null)
+      return { ...blocked(reason), ...(spare.power_state !== "power on" && { unproven: true }) };
     if (isRequested) return null;
     const proof = at.fence.spare === null ? undefined : { ...at.fence.spare };
     return next([at.calls.power(at.plan.destination, { target: "power off" })], proof, () => {
@@ -97,22 +97,22 @@ async function moves(
   ready: () => Promise<string | null>,
 ): Promise<SwitchPosition> {
   const todo: NodeWrite[] = [];
-  const others: string[] = [];
+  const faults: string[] = [];
   const all = kinds.flatMap((kind) => plan[kind].map((uuid) => ({ kind, uuid })));
   const owners = await inOrder(all.map(({ kind, uuid }) => calls.ownerOf(kind, uuid)));
   for (const [index, { kind, uuid }] of all.entries()) {
     const owner = owners[index] ?? null;
     if (owner === plan[to]) continue;
     const name = `volume ${kind.slice(0, -1)} ${uuid}`;
-    if (owner === null) others.push(`${name} was deleted`);
-    else if (owner !== plan[from]) others.push(`${name} belongs to node ${owner}`);
+    if (owner === null) faults.push(`${name} was deleted`);
+    else if (owner !== plan[from]) faults.push(`${name} belongs to node ${owner}`);
     else
       todo.push({
         ...{ what: `PATCH of ${name}`, on: [plan.source, plan.destination] },
         async look(): Promise<CallState> {
-          const [now, why] = await inOrder([calls.ownerOf(kind, uuid), ready()]);
+          const [now, reason] = await inOrder([calls.ownerOf(kind, uuid), ready()]);
           if (now === plan[to]) return "made";
-          return why === null ? "open" : { why };
+          return reason === null ? "open" : { reason };
         },
         call: () =>
           nodeCalls.patchVolume(`${kind}/${uuid}`, [
@@ -121,8 +121,8 @@ async function moves(
       });
   }
   // A rollback also proceeds with conflicts.
-  if (others.length > 0 && (to === "destination" || todo.length === 0)) return stays(...others);
-  return todo.length === 0 ? REACHED : { ...next(todo), why: others };
+  if (faults.length > 0 && (to === "destination" || todo.length === 0)) return blocked(...faults);
+  return todo.length === 0 ? REACHED : { ...next(todo), reasons: faults };
 }
 
 /** Moves Neutron ports in order. Each gets a MAC of the destination and keeps its addresses. */
@@ -141,13 +141,13 @@ export function vifsStep(at: SwitchAt): SwitchStep {
   ): Promise<SwitchPosition> => {
     const attachmentsOf = async (): Promise<readonly string[]> =>
       (await calls.isNodeAbsent(from)) ? [] : calls.vifs(from);
-    const [left, there] = await inOrder([attachmentsOf(), calls.vifs(to)]);
-    const missing = vifs.findIndex((vif) => !there.includes(vif));
+    const [attached, present] = await inOrder([attachmentsOf(), calls.vifs(to)]);
+    const missing = vifs.findIndex((vif) => !present.includes(vif));
     // The order decides the NIC, so VIFs after the first missing one are attached again.
-    const again = missing === -1 ? [] : vifs.slice(missing).filter((vif) => there.includes(vif));
+    const again = missing === -1 ? [] : vifs.slice(missing).filter((vif) => present.includes(vif));
     const todo = vifs.flatMap((vif) => [
-      ...(left.includes(vif) ? [write(from, vif, false)] : []),
-      ...(there.includes(vif) && !again.includes(vif) ? [] : [write(to, vif, true)]),
+      ...(attached.includes(vif) ? [write(from, vif, false)] : []),
+      ...(present.includes(vif) && !again.includes(vif) ? [] : [write(to, vif, true)]),
     ]);
     return todo.length === 0
       ? REACHED
@@ -156,9 +156,9 @@ export function vifsStep(at: SwitchAt): SwitchStep {
   return {
     name: "switchover-vifs",
     async look(image) {
-      const kept = image ?? { vifs: await calls.vifs(plan.source) };
-      const seen = await moved(vifsIn(kept), plan.source, plan.destination);
-      return seen.is === "before" ? { ...seen, image: kept } : seen;
+      const record = image ?? { vifs: await calls.vifs(plan.source) };
+      const position = await moved(vifsIn(record), plan.source, plan.destination);
+      return position.is === "before" ? { ...position, image: record } : position;
     },
     lookBack: (image) => moved(vifsIn(image), plan.destination, plan.source),
   };

@@ -14,8 +14,8 @@ const LONGEST_NAME = 64;
 
 /** Printable ASCII of a text from the other host. */
 function plain(text: string): string {
-  const kept = text.slice(0, LONGEST_NAME).replaceAll(/[^\x20-\x7e]/g, "?");
-  return text.length > LONGEST_NAME ? `${kept}...` : kept;
+  const shortened = text.slice(0, LONGEST_NAME).replaceAll(/[^\x20-\x7e]/g, "?");
+  return text.length > LONGEST_NAME ? `${shortened}...` : shortened;
 }
 
 /** The output of the remote command, split at its marker lines. */

@@ -53,7 +53,7 @@ export function openNative(
     async ask(question, limits) {
       const target = { ...question, ...bmcAt(question.address) };
       const answer = await client.ask(target, limits).catch(unable);
-      const { askedAt, observations, likely, ...reading } = answer;
+      const { startedAt, observations, likely, ...reading } = answer;
       const { verdict, detail } = reading;
       return {
         bm_node_ids: question.bm_node_ids,
@@ -61,7 +61,7 @@ export function openNative(
         ...reading,
         address: question.address,
         detail: `${detail}${verdict === "no-ipmi2" ? TOO_OLD : likely === "user" ? USER : ""}`,
-        asked_at: askedAt,
+        asked_at: startedAt,
         warnings: observations.map((one) => WARNINGS[one]),
         // The caller adds advice, because it depends on the conductor.
         advice: [],

@@ -67,19 +67,19 @@ const SENTENCES: readonly (readonly [RegExp, PowerVerdict, (route: Route) => str
     /REMOTE HOST IDENTIFICATION HAS CHANGED|[Hh]ost key for .* has changed|REVOKED HOST KEY/,
     "protocol-error",
     (to) =>
-      `${place(to)} has a host key that differs from ssh's known_hosts: find out why, then remove the old key with ssh-keygen -R "${known(to)}"`,
+      `${address(to)} has a host key that differs from ssh's known_hosts: find out why, then remove the old key with ssh-keygen -R "${hostKeyName(to)}"`,
   ],
   [
     /Host key verification failed|host key is known for/,
     "protocol-error",
     (to) =>
-      `ssh does not know the host key of ${place(to)}: run ssh -p ${to.port} ${to.user}@${to.host} once as this user, compare the fingerprint, and accept it`,
+      `ssh does not know the host key of ${address(to)}: run ssh -p ${to.port} ${to.user}@${to.host} once as this user, compare the fingerprint, and accept it`,
   ],
   [
     /no matching .* found\. Their offer/,
     "protocol-error",
     (to) =>
-      `${place(to)} supports only older ciphers or keys than this ssh allows: allow them for it in ssh_config (HostKeyAlgorithms, KexAlgorithms, Ciphers)`,
+      `${address(to)} supports only older ciphers or keys than this ssh allows: allow them for it in ssh_config (HostKeyAlgorithms, KexAlgorithms, Ciphers)`,
   ],
   [
     /UNPROTECTED PRIVATE KEY FILE|bad permissions/,
@@ -96,16 +96,16 @@ const SENTENCES: readonly (readonly [RegExp, PowerVerdict, (route: Route) => str
     /no mutual signature supported/,
     "incomplete",
     (to) =>
-      `this ssh does not sign with any algorithm that ${place(to)} supports: allow ssh-rsa for it in ssh_config (PubkeyAcceptedAlgorithms)`,
+      `this ssh does not sign with any algorithm that ${address(to)} supports: allow ssh-rsa for it in ssh_config (PubkeyAcceptedAlgorithms)`,
   ],
   [
     /Permission denied|Too many authentication failures|No more authentication methods/,
     "wrong-password",
-    (to) => `${place(to)} rejects the key of ${to.user}`,
+    (to) => `${address(to)} rejects the key of ${to.user}`,
   ],
   [/Could not resolve hostname/, "unreachable", (to) => `the name ${to.host} is not known`],
-  [/Connection refused/, "unreachable", (to) => `${place(to)} refuses connections`],
-  [/timed out|Timeout/, "unreachable", (to) => `${place(to)} does not answer`],
+  [/Connection refused/, "unreachable", (to) => `${address(to)} refuses connections`],
+  [/timed out|Timeout/, "unreachable", (to) => `${address(to)} does not answer`],
   [
     /No route to host|Network is unreachable/,
     "unreachable",
@@ -114,7 +114,7 @@ const SENTENCES: readonly (readonly [RegExp, PowerVerdict, (route: Route) => str
   [
     /Connection (to .* )?(closed|reset)|kex_exchange_identification|Broken pipe/,
     "unreachable",
-    (to) => `${place(to)} closes the connection`,
+    (to) => `${address(to)} closes the connection`,
   ],
 ];
 
@@ -124,24 +124,24 @@ export function failureOf(run: Run, route: Route, answered: boolean): PowerOutco
     return {
       verdict: "unreachable",
       detail: answered
-        ? `${place(route)} did not list its machines in time`
-        : `${place(route)} did not answer in time`,
+        ? `${address(route)} did not list its machines in time`
+        : `${address(route)} did not answer in time`,
     };
   if (run.stopped === "flood")
     return {
       verdict: "protocol-error",
-      detail: `${place(route)} sends too much output for a list`,
+      detail: `${address(route)} sends too much output for a list`,
     };
-  for (const [sentence, verdict, words] of run.status === 0 ? [] : SENTENCES)
-    if (sentence.test(run.stderr)) return { verdict, detail: words(route) };
-  const words = answered ? "stops in the middle of its list" : "does not run our commands";
-  return { verdict: "protocol-error", detail: `${place(route)} accepts the login, but ${words}` };
+  for (const [sentence, verdict, describe] of run.status === 0 ? [] : SENTENCES)
+    if (sentence.test(run.stderr)) return { verdict, detail: describe(route) };
+  const fault = answered ? "stops in the middle of its list" : "does not run our commands";
+  return { verdict: "protocol-error", detail: `${address(route)} accepts the login, but ${fault}` };
 }
 
-function place({ host, port }: Route): string {
+function address({ host, port }: Route): string {
   return port === 22 ? host : `${host} port ${port}`;
 }
 
-function known({ host, port }: Route): string {
+function hostKeyName({ host, port }: Route): string {
   return port === 22 ? host : `[${host}]:${port}`;
 }

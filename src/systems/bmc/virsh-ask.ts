@@ -124,7 +124,7 @@ function odd(detail: string): HostAnswer {
  */
 function remoteLine(type: Route["type"], mark: string): string {
   const { program, list } = PROGRAMS[type];
-  const words = [
+  const commands = [
     "LC_ALL=C",
     "export LC_ALL",
     // nova-baremetal ran /usr/bin/virsh.
@@ -135,7 +135,7 @@ function remoteLine(type: Route["type"], mark: string): string {
     "echo $m begin",
     `if command -v ${program} >/dev/null 2>&1; then ${list}; else echo $m missing; fi`,
   ];
-  return `exec /bin/sh -c '${words.join("; ")}'`;
+  return `exec /bin/sh -c '${commands.join("; ")}'`;
 }
 
 /**

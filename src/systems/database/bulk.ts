@@ -71,8 +71,8 @@ export async function sendRows(
 ): Promise<"written" | "doubtful" | "refused"> {
   const chunks = chunksOf(lines);
   try {
-    const kept = await (engine === "postgresql" ? copy : load)(knex, to, chunks);
-    return kept === count ? "written" : "doubtful";
+    const stored = await (engine === "postgresql" ? copy : load)(knex, to, chunks);
+    return stored === count ? "written" : "doubtful";
   } catch (error) {
     if (isRefused(error)) return "refused";
     throw error;

@@ -23,11 +23,11 @@ function pem(name: "ca" | "cert" | "key", path: string | null): Partial<Tls> {
  * @source libpq, "SSL Support", table "SSL Mode Descriptions"; mysql(1) --ssl-mode
  */
 export function encryption({
-  tls: wanted,
+  tls: options,
   socket,
 }: DatabaseAddress): readonly [boolean, ...boolean[]] {
-  if (socket !== null && wanted?.mode === "prefer") return [false]; // nothing goes over a network
-  switch (wanted?.mode) {
+  if (socket !== null && options?.mode === "prefer") return [false]; // nothing goes over a network
+  switch (options?.mode) {
     case undefined:
     case "disable":
       return [false];
@@ -51,15 +51,15 @@ interface Tls {
 }
 
 /** libpq's modes. A CA without a mode verifies, like SQLAlchemy's ssl_ca. */
-function tls({ tls: wanted, socket }: DatabaseAddress, encrypted: boolean): Tls | null {
-  if (wanted === null || !encrypted) return null;
+function tls({ tls: tlsOptions, socket }: DatabaseAddress, encrypted: boolean): Tls | null {
+  if (tlsOptions === null || !encrypted) return null;
   return {
-    rejectUnauthorized: wanted.mode.startsWith("verify"),
-    ...pem("ca", wanted.ca),
-    ...pem("cert", wanted.cert),
-    ...pem("key", wanted.key),
-    ...(wanted.mode === "verify-ca" && { checkServerIdentity: () => undefined }),
-    ...(wanted.mode === "verify-full" && socket === null && { verifyIdentity: true }),
+    rejectUnauthorized: tlsOptions.mode.startsWith("verify"),
+    ...pem("ca", tlsOptions.ca),
+    ...pem("cert", tlsOptions.cert),
+    ...pem("key", tlsOptions.key),
+    ...(tlsOptions.mode === "verify-ca" && { checkServerIdentity: () => undefined }),
+    ...(tlsOptions.mode === "verify-full" && socket === null && { verifyIdentity: true }),
   };
 }
 
@@ -72,7 +72,7 @@ function loginOf({ user, password, database }: DatabaseAddress) {
 const ALIVE = 30_000;
 
 /** For an IP address, node:tls verifies the certificate against "localhost" without `_host`. */
-function named({ host, port }: DatabaseAddress): () => Socket {
+function socketFactory({ host, port }: DatabaseAddress): () => Socket {
   const to = host ?? "127.0.0.1";
   const settings = { host: to, port: port ?? 3306 };
   return () =>
@@ -101,7 +101,7 @@ export function mysqlConnection(
     connectTimeout: 15_000,
     ...{ enableKeepAlive: true, keepAliveInitialDelay: ALIVE },
     ...(ssl?.verifyIdentity === true &&
-      isIP(address.host ?? "127.0.0.1") > 0 && { stream: named(address) }),
+      isIP(address.host ?? "127.0.0.1") > 0 && { stream: socketFactory(address) }),
     // mysql2 accepts node:tls options. knex's type allows a string only.
     ...(ssl !== null && { ssl: ssl as never }),
   };

@@ -73,9 +73,9 @@ async function fromFile(path: string, role: DatabaseRole, fault: Fault): Promise
     "N2I-E110",
     `${role.option}: `,
   );
-  const named = faults(`${role.option}: ${path}`);
-  if (!isUtf8(bytes)) throw named("the address is not UTF-8; percent-encode it");
-  return toAddress(new TextDecoder("utf-8").decode(bytes).trim(), named).address;
+  const refuse = faults(`${role.option}: ${path}`);
+  if (!isUtf8(bytes)) throw refuse("the address is not UTF-8; percent-encode it");
+  return toAddress(new TextDecoder("utf-8").decode(bytes).trim(), refuse).address;
 }
 
 function fromEnvironment(
@@ -103,31 +103,31 @@ async function fromConfiguration(
       name,
       bytes: await readSmallFile(name, OSLO_FILE_LIMIT, "N2I-E110", `${option}: `),
     });
-  const { url, place } = inForce(files, role, fault);
+  const { url, location } = inForce(files, role, fault);
   if (url === "")
     throw faults(
       option,
       `Set [${section}] ${key} there, or pass the address in another way.`,
     )(`${list} does not set [${section}] ${key}`);
-  const named = faults(`${option}: ${place}`);
+  const refuse = faults(`${option}: ${location}`);
   const relative = /^sqlite(?:\+\w+)?:\/\/\/\$\{?(\w+)/i.exec(url)?.[1];
-  if (relative !== undefined) throw named(`no option sets $${relative}: write the complete path`);
-  return toAddress(url, named).address;
+  if (relative !== undefined) throw refuse(`no option sets $${relative}: write the complete path`);
+  return toAddress(url, refuse).address;
 }
 
 function inForce(
   files: readonly OsloFile[],
   { section, key }: DatabaseRole,
   fault: Fault,
-): { readonly url: string; readonly place: string } {
+): { readonly url: string; readonly location: string } {
   try {
     const config = osloConfig(files);
     const old = section === "database" && key === "connection" ? OLD_NAMES : [];
     for (const [group, name] of [[section, key] as const, ...old]) {
       const url = config.get(group, name)?.trim() ?? "";
-      if (url !== "") return { url, place: config.where(group, name) ?? "" };
+      if (url !== "") return { url, location: config.where(group, name) ?? "" };
     }
-    return { url: "", place: "" };
+    return { url: "", location: "" };
   } catch (cause) {
     if (!(cause instanceof MigrationError)) throw cause;
     const { message } = fault(cause.message);

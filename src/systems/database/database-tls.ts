@@ -28,17 +28,17 @@ const POSTGRESQL_MODES = ["disable", "allow", "prefer", "require", "verify-ca", 
 export function mysqlTls(query: Query, fault: Fault): Tls {
   const files = paths(query, "ssl_ca", "ssl_cert", "ssl_key");
   const ssl = query.get("ssl_mode")?.toUpperCase();
-  const named = ssl === undefined ? undefined : MYSQL_MODES.get(ssl);
-  if (ssl !== undefined && named === undefined) throw fault("ssl_mode is not a mode of MySQL");
-  if (named !== undefined) return named === "disable" ? null : { mode: named, ...files };
+  const tlsMode = ssl === undefined ? undefined : MYSQL_MODES.get(ssl);
+  if (ssl !== undefined && tlsMode === undefined) throw fault("ssl_mode is not a mode of MySQL");
+  if (tlsMode !== undefined) return tlsMode === "disable" ? null : { mode: tlsMode, ...files };
   const verify = truth(query, "ssl_verify_cert", fault) ?? (files.ca === null ? null : true);
   if (verify === true) {
     const names =
       truth(query, "ssl_check_hostname", fault) ?? truth(query, "ssl_verify_identity", fault);
     return { mode: names === false ? "verify-ca" : "verify-full", ...files };
   }
-  const asked = verify === false || files.cert !== null || files.key !== null;
-  if (asked || isTrue(query.get("ssl"))) return { mode: "require", ...files };
+  const isRequested = verify === false || files.cert !== null || files.key !== null;
+  if (isRequested || isTrue(query.get("ssl"))) return { mode: "require", ...files };
   return truth(query, "ssl", fault) === false ? null : { mode: "prefer", ...files };
 }
 

@@ -47,7 +47,7 @@ function file({ database }: DatabaseUrl, fault: Fault): Parts {
     database: "main",
     filename,
     tls: null,
-    shown: `sqlite:///${filename}`,
+    label: `sqlite:///${filename}`,
   };
 }
 
@@ -77,10 +77,10 @@ function server(engine: "mysql" | "postgresql", url: DatabaseUrl, fault: Fault):
     filename: null,
     tls: engine === "mysql" ? mysqlTls(query, fault) : postgresqlTls(query, fault),
   };
-  return { ...parts, shown: shown(parts, usual) };
+  return { ...parts, label: labelOf(parts, usual) };
 }
 
-function shown(parts: Omit<Parts, "shown">, usual: number): string {
+function labelOf(parts: Omit<Parts, "label">, usual: number): string {
   const { engine, host, port, socket, user, database } = parts;
   const at = user === null ? "" : `${encodeURIComponent(user)}@`;
   const name = host?.includes(":") === true ? `[${host}]` : (host ?? "");
@@ -128,8 +128,8 @@ function parseDatabaseUrl(url: string, fault: Fault) {
   if (scheme === undefined || rest === undefined) throw fault("the address has no scheme");
   const dialect = scheme.toLowerCase();
   if (dialect === "sqlite") return fileUrl(rest, fault);
-  const { login, place } = apart(rest, fault);
-  const [, ipv6, name, port, database, query] = place;
+  const { login, endpoint } = apart(rest, fault);
+  const [, ipv6, name, port, database, query] = endpoint;
   const colon = login?.indexOf(":") ?? -1;
   const user = colon < 0 ? login : (login?.slice(0, colon) ?? null);
   const password = colon < 0 ? null : (login?.slice(colon + 1) ?? null);
@@ -156,7 +156,7 @@ function fileUrl(rest: string, fault: Fault) {
 interface Apart {
   /** The text before the `@`. */
   readonly login: string | null;
-  readonly place: RegExpExecArray;
+  readonly endpoint: RegExpExecArray;
 }
 
 /**
@@ -165,15 +165,15 @@ interface Apart {
  */
 function apart(rest: string, fault: Fault): Apart {
   const readings: Apart[] = [];
-  const whole = PLACE.exec(rest);
+  const withoutLogin = PLACE.exec(rest);
   // A malformed port before an `@` is a password.
-  if (whole !== null && (!rest.includes("@") || /^\d*$/.test(whole[3] ?? "")))
-    readings.push({ login: null, place: whole });
+  if (withoutLogin !== null && (!rest.includes("@") || /^\d*$/.test(withoutLogin[3] ?? "")))
+    readings.push({ login: null, endpoint: withoutLogin });
   for (let at = rest.indexOf("@"); at >= 0; at = rest.indexOf("@", at + 1)) {
-    const place = PLACE.exec(rest.slice(at + 1));
+    const endpoint = PLACE.exec(rest.slice(at + 1));
     const login = rest.slice(0, at);
-    if (place !== null && place[4] !== undefined && !/^[^:]*[/?]/.test(login))
-      readings.push({ login, place });
+    if (endpoint !== null && endpoint[4] !== undefined && !/^[^:]*[/?]/.test(login))
+      readings.push({ login, endpoint });
   }
   const [only, second] = readings;
   if (only === undefined) throw fault("the address cannot be parsed, or has no database name");

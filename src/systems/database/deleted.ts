@@ -59,7 +59,7 @@ const ASKED = [
  * @throws MigrationError N2I-E203
  */
 export async function needNumbers(database: Database, option: string): Promise<void> {
-  const { engine, shown } = database;
+  const { engine, label } = database;
   if (engine === "sqlite") return;
   const schema = engine === "mysql" ? "DATABASE()" : "ANY (current_schemas(false))";
   const numbers = engine === "mysql" ? /int|dec|num|float|double|bit/i : /int|num|real|double/i;
@@ -68,7 +68,7 @@ export async function needNumbers(database: Database, option: string): Promise<v
     .filter(({ kind }) => !numbers.test(text(kind) ?? ""))
     .map(({ tab, kind }) => `${text(tab)}.deleted is ${text(kind)}`);
   if (odd.length === 0) return;
-  throw new MigrationError("N2I-E203", `${option} ${shown}: ${odd.join(", ")}`, {
+  throw new MigrationError("N2I-E203", `${option} ${label}: ${odd.join(", ")}`, {
     fix: "Nova queries its tables with deleted = 0, so Nova did not create these tables. Specify Nova's own database, or a copy with the same types.",
   });
 }

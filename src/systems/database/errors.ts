@@ -89,28 +89,28 @@ export const isContended = coded(
 export const isOfCluster = coded(/^ER_(LOCK_WAIT_TIMEOUT|UNKNOWN_COM_ERROR)$/);
 
 /** Drops the driver's text, because it may quote secrets. @param doing `reading bm_nodes` */
-export function translate(error: unknown, doing: string, shown: string): MigrationError {
+export function translate(error: unknown, doing: string, label: string): MigrationError {
   if (error instanceof MigrationError) return error;
   const code = codeOf(error);
-  const [, refusal, words] = MEANING.find(([pattern]) => pattern.test(code)) ?? [
+  const [, refusal, problem] = MEANING.find(([pattern]) => pattern.test(code)) ?? [
     null,
     "N2I-E207" as const,
     "refuses the statement",
   ];
   if (code === "" && isBug(error)) throw error;
-  return new MigrationError(refusal, `${doing}: ${shown} ${words} (${code || "no code"})`);
+  return new MigrationError(refusal, `${doing}: ${label} ${problem} (${code || "no code"})`);
 }
 
 /** As `translate`, for a login, when nothing was read or written. */
-export function refusedLogin(error: unknown, shown: string): MigrationError {
-  if (isOfPooler(error)) return shared(shown);
-  const translated = translate(error, "connecting", shown);
+export function refusedLogin(error: unknown, label: string): MigrationError {
+  if (isOfPooler(error)) return shared(label);
+  const translated = translate(error, "connecting", label);
   if (translated.code !== "N2I-E207") return translated;
   return new MigrationError(
     translated.code,
     translated.message.replace("the statement", "the login"),
     {
-      why: "The server returned an error at login. Nothing was read or written.",
+      reason: "The server returned an error at login. Nothing was read or written.",
       fix: "Look up the server's error, and check that it accepts this user from this host.",
     },
   );

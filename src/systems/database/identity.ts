@@ -29,7 +29,7 @@ async function identityOf(database: Database): Promise<ServerIdentity> {
         version: await one("SELECT VERSION() AS v"),
         server:
           clusterOf(await one("SHOW STATUS LIKE 'wsrep_cluster_state_uuid'")) ??
-          (await named(one, "server_uuid", "SELECT @@server_uuid AS u")) +
+          (await serverIdentifier(one, "server_uuid", "SELECT @@server_uuid AS u")) +
             (await one("SELECT @@server_id AS i, @@hostname AS h, @@datadir AS d")),
       };
     case "postgresql":
@@ -39,7 +39,7 @@ async function identityOf(database: Database): Promise<ServerIdentity> {
         database: address.database,
         version: await one("SHOW server_version"),
         server:
-          (await named(
+          (await serverIdentifier(
             one,
             "system",
             "SELECT system_identifier::text AS s FROM pg_control_system()",
@@ -62,7 +62,7 @@ async function identityOf(database: Database): Promise<ServerIdentity> {
 }
 
 /** An identifier that MySQL 5.6 and PostgreSQL 9.6 introduced. Older servers refuse the query. */
-async function named(
+async function serverIdentifier(
   one: (sql: string) => Promise<string>,
   what: string,
   sql: string,
@@ -144,12 +144,12 @@ export async function readServer(
   option: string,
   clock: () => number,
 ): Promise<ServerFacts> {
-  const asked = clock();
+  const startedAt = clock();
   const sql = `SELECT ${clockOf(database.engine)} AS now`;
   // SQLite uses the local clock.
   const [row] = database.engine === "sqlite" ? [] : await ask(database, "asking for the time", sql);
   const now = integer(row?.now);
-  const ahead = now === null ? null : now - Math.min(Math.max(now, asked), clock());
+  const skew = now === null ? null : now - Math.min(Math.max(now, startedAt), clock());
   const status =
     database.engine === "mysql"
       ? await ask(database, "asking for Galera's state", "SHOW STATUS LIKE 'wsrep\\_%'")
@@ -160,8 +160,8 @@ export async function readServer(
   // A server with Galera support outside a cluster reports Disconnected.
   const clustered = !/^0*(-0*)*$/.test(wsrep.wsrep_cluster_state_uuid ?? "");
   const identity = await identify(database);
-  const { clear, shown } = database;
-  return { option, shown, clear, identity, ahead, wsrep: clustered ? wsrep : {} };
+  const { clear, label } = database;
+  return { option, label, clear, identity, skew, wsrep: clustered ? wsrep : {} };
 }
 
 interface ExpectedDatabase {
@@ -182,7 +182,7 @@ export async function needTables(
   if (missing.length === 0) return tables;
   throw new MigrationError(
     "N2I-E202",
-    `${option} ${database.shown} is not ${what}, or its user may not read all of it: there is no ${missing.join(", ")}`,
+    `${option} ${database.label} is not ${what}, or its user may not read all of it: there is no ${missing.join(", ")}`,
     fix,
   );
 }
@@ -193,11 +193,11 @@ export async function needColumns(
   option: string,
   needed: { readonly [table: string]: readonly string[] },
 ): Promise<void> {
-  for (const [table, wanted] of Object.entries(needed)) {
-    const there = new Set(await columnNames(database, table));
-    const lacking = wanted.filter((column) => !there.has(column));
+  for (const [table, required] of Object.entries(needed)) {
+    const columns = new Set(await columnNames(database, table));
+    const lacking = required.filter((column) => !columns.has(column));
     if (lacking.length === 0) continue;
-    const what = `${option} ${database.shown}: ${table} lacks ${lacking.join(", ")}`;
+    const what = `${option} ${database.label}: ${table} lacks ${lacking.join(", ")}`;
     throw new MigrationError("N2I-E203", what);
   }
 }

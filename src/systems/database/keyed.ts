@@ -21,20 +21,20 @@ export async function keyed(
   column: string,
   alias = "",
 ): Promise<string> {
-  const named = alias === "" ? table : `${table} ${alias}`;
-  if (database.engine !== "mysql") return named;
+  const aliased = alias === "" ? table : `${table} ${alias}`;
+  if (database.engine !== "mysql") return aliased;
   const indexes = (await indexesOf(database, table)).get(column) ?? [];
-  if (indexes.length === 0) return named;
-  return `${named} FORCE INDEX (${indexes.map((name) => quoted("mysql", name)).join(",")})`;
+  if (indexes.length === 0) return aliased;
+  return `${aliased} FORCE INDEX (${indexes.map((name) => quoted("mysql", name)).join(",")})`;
 }
 
 function indexesOf(database: Readable, table: string): Promise<Indexes> {
   const tables = KNOWN.get(database.run) ?? new Map<string, Promise<Indexes>>();
   KNOWN.set(database.run, tables);
-  const known = tables.get(table) ?? readIndexes(database, table);
-  tables.set(table, known);
-  known.catch(() => tables.delete(table));
-  return known;
+  const cached = tables.get(table) ?? readIndexes(database, table);
+  tables.set(table, cached);
+  cached.catch(() => tables.delete(table));
+  return cached;
 }
 
 /** Without ignored and invisible indexes. A view has none. */

@@ -9,10 +9,10 @@ export interface DatabaseTimeout {
   /** In milliseconds. The connection is closed after it. */
   readonly limit: number;
   /** Receives a message after half of the time. */
-  readonly tell: (text: string) => void;
+  readonly report: (text: string) => void;
 }
 
-export const PATIENCE: DatabaseTimeout = { limit: 120_000, tell: () => {} };
+export const PATIENCE: DatabaseTimeout = { limit: 120_000, report: () => {} };
 
 /**
  * Milliseconds for further statements after a timeout, because they delay the end of the command.
@@ -39,8 +39,8 @@ export function hangUp(raw: unknown): void {
 async function answered<T>(
   work: Promise<T>,
   raw: unknown,
-  { host, socket, port, shown }: DatabaseAddress,
-  { limit, tell }: DatabaseTimeout,
+  { host, socket, port, label }: DatabaseAddress,
+  { limit, report }: DatabaseTimeout,
 ): Promise<T> {
   const server = `${host ?? socket}:${port}`;
   const wait = silent.has(server) ? Math.min(PARTING, limit) : limit;
@@ -48,8 +48,8 @@ async function answered<T>(
   let timers: readonly NodeJS.Timeout[] = [];
   const gaveUp = new Promise<never>((_, reject) => {
     const notice = (): void =>
-      tell(
-        `No answer from ${shown} for ${seconds(limit / 2)}. The connection is closed after ${seconds(limit)} (--db-timeout).`,
+      report(
+        `No answer from ${label} for ${seconds(limit / 2)}. The connection is closed after ${seconds(limit)} (--db-timeout).`,
       );
     const end = (): void => {
       silent.add(server);
@@ -108,7 +108,7 @@ function guarded(driver: object): object {
 /** knex's dialect with a timeout for every statement, inside and outside transactions. */
 export function limitedClient(
   address: DatabaseAddress,
-  patience: DatabaseTimeout,
+  timeout: DatabaseTimeout,
 ): typeof Knex.Client {
   // knex's types omit the overridden methods.
   const Base = (
@@ -128,7 +128,7 @@ export function limitedClient(
         through === undefined
           ? super._query(connection, statement)
           : through(connection).then((response) => Object.assign(statement, { response }));
-      return answered(work, connection, address, patience);
+      return answered(work, connection, address, timeout);
     }
   }
   return Limited as unknown as typeof Knex.Client;

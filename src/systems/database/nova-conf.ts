@@ -35,7 +35,7 @@ export function filesByHost(specs: readonly string[]): ReadonlyMap<string, reado
 }
 
 /** Whether users other than the owner may read the file. False for a missing file. */
-export async function worldReadable(path: string): Promise<boolean> {
+export async function readableByAnyone(path: string): Promise<boolean> {
   return await stat(path).then(
     ({ mode }) => (mode & 0o044) !== 0,
     () => false,
@@ -62,19 +62,20 @@ function powerManager({ paths }: HostFiles, config: OsloConfig) {
   const files = paths.join(", ");
   const keys = config.keys(SECTION);
   if (keys === null) return manager(`${files} has no [${SECTION}]`);
-  const named = config.get(SECTION, "power_manager");
-  if (named?.trim() === "")
+  const configured = config.get(SECTION, "power_manager");
+  if (configured?.trim() === "")
     return manager(`power_manager is empty at ${config.where(SECTION, "power_manager")}`);
-  if (named !== null) return manager(null, named);
-  const lacks = `${files} has no power_manager in [${SECTION}]`;
+  if (configured !== null) return manager(null, configured);
+  const missingText = `${files} has no power_manager in [${SECTION}]`;
   const elsewhere = config.where("DEFAULT", "power_manager");
-  if (elsewhere !== null) return manager(`${lacks}, but one is outside of it at ${elsewhere}`);
+  if (elsewhere !== null)
+    return manager(`${missingText}, but one is outside of it at ${elsewhere}`);
   const other = keys.find((key) => /^(virtual_power|tile)_/.test(key));
-  if (other !== undefined) return manager(`${lacks}, but ${other}`);
+  if (other !== undefined) return manager(`${missingText}, but ${other}`);
   // Without compute_driver the files are incomplete, and a missing file may set power_manager.
   return COMPUTE_DRIVER.test(config.get("DEFAULT", "compute_driver")?.trim() ?? "")
-    ? manager(`${lacks}, so Nova's default, ${IPMI}, is used`, IPMI)
-    : manager(`${lacks}, and compute_driver is not that of nova-baremetal`);
+    ? manager(`${missingText}, so Nova's default, ${IPMI}, is used`, IPMI)
+    : manager(`${missingText}, and compute_driver is not that of nova-baremetal`);
 }
 
 function hostConfig(files: HostFiles, config: OsloConfig, seal: Seal): HostConfig {

@@ -21,7 +21,7 @@ const require = createRequire(import.meta.url);
 /** An open database. Every call that may fail uses `run`, which converts errors. */
 export interface Database {
   readonly engine: Engine;
-  readonly shown: string;
+  readonly label: string;
   readonly address: DatabaseAddress;
   readonly knex: Knex;
   readonly clear: boolean;
@@ -98,11 +98,11 @@ const AUTOCOMMIT: { readonly [engine in Engine]: string } = {
 };
 
 async function prepare(
-  { engine, shown }: DatabaseAddress,
+  { engine, label }: DatabaseAddress,
   connection: unknown,
   autocommit: boolean,
 ): Promise<void> {
-  await proveSession(engine, connection, shown);
+  await proveSession(engine, connection, label);
   const last = autocommit ? [AUTOCOMMIT[engine]] : [];
   for (const sql of [...SESSION[engine], ...last]) await onConnection(engine, connection, sql);
   if (engine !== "mysql") return;
@@ -142,9 +142,9 @@ const GRACE = 1000;
 function config(
   address: DatabaseAddress,
   encrypted: boolean,
-  patience: DatabaseTimeout,
+  timeout: DatabaseTimeout,
 ): Knex.Config {
-  const client = (): typeof Knex.Client => limitedClient(address, patience);
+  const client = (): typeof Knex.Client => limitedClient(address, timeout);
   switch (address.engine) {
     case "mysql":
       return { client: client(), connection: mysqlConnection(address, encrypted) };
@@ -152,7 +152,7 @@ function config(
       return { client: client(), connection: postgresConnection(address, encrypted) };
     case "sqlite": {
       if (address.filename === null || !existsSync(address.filename))
-        throw new MigrationError("N2I-E200", `${address.shown}: there is no such file`, {
+        throw new MigrationError("N2I-E200", `${address.label}: there is no such file`, {
           fix: "Check the path. Nothing was created there.",
         });
       return {
@@ -171,29 +171,29 @@ function config(
  * @throws MigrationError N2I-E200, N2I-E201, N2I-E202, N2I-E216, N2I-E224
  */
 export async function openDatabase(address: DatabaseAddress, options: Options): Promise<Database> {
-  const [first, ...others] = encryption(address);
+  const [first, ...fallbacks] = encryption(address);
   for (let encrypted = first; ; ) {
     const database = connect(address, options, encrypted);
     try {
       await database.knex.raw("SELECT 1");
       const sql = options.readOnly ? null : FROZEN[address.engine];
       const rows = sql === null ? [] : await select(database, sql);
-      if (rows.length > 0 && options.autocommit === true) throw readOnlyServer(address.shown);
+      if (rows.length > 0 && options.autocommit === true) throw readOnlyServer(address.label);
       return { ...database, frozen: rows.length > 0 };
     } catch (cause) {
       const error = (await lostCluster(database.engine, database.knex, cause)) ?? cause;
       await database.close();
-      const next = others.shift();
-      if (next === undefined || !isOfEncryption(error)) throw refusedLogin(error, address.shown);
+      const next = fallbacks.shift();
+      if (next === undefined || !isOfEncryption(error)) throw refusedLogin(error, address.label);
       encrypted = next;
     }
   }
 }
 
-export function readOnlyServer(shown: string): MigrationError {
+export function readOnlyServer(label: string): MigrationError {
   return new MigrationError(
     "N2I-E206",
-    `${shown} is read-only, for example a replica, so nothing is written to it`,
+    `${label} is read-only, for example a replica, so nothing is written to it`,
   );
 }
 
@@ -201,23 +201,23 @@ interface Options {
   readonly readOnly: boolean;
   /** Autocommitted writes without `writing`, only for leases and locks. */
   readonly autocommit?: boolean;
-  readonly patience?: DatabaseTimeout;
+  readonly timeout?: DatabaseTimeout;
 }
 
 function connect(
   address: DatabaseAddress,
-  { readOnly, autocommit = false, patience = PATIENCE }: Options,
+  { readOnly, autocommit = false, timeout = PATIENCE }: Options,
   encrypted: boolean,
 ): Database {
-  const { engine, shown, socket, host } = address;
+  const { engine, label, socket, host } = address;
   const isLocal = socket !== null || /^(localhost|127\.[\d.]+|::1)$/i.test(host ?? "");
   const quiet = (): void => {};
   const made = new Set<unknown>();
   // Loaded on demand, because knex takes half of the start time of a command.
   const { knex: create } = require("knex") as { readonly knex: typeof knexFactory };
   const knex = create({
-    ...config(address, encrypted, patience),
-    acquireConnectionTimeout: Math.min(30_000, patience.limit),
+    ...config(address, encrypted, timeout),
+    acquireConnectionTimeout: Math.min(30_000, timeout.limit),
     compileSqlOnError: false,
     log: { warn: quiet, error: quiet, debug: quiet, deprecate: quiet },
     pool: {
@@ -234,18 +234,18 @@ function connect(
   });
   return {
     engine,
-    shown,
+    label,
     address,
     knex,
     clear: !encrypted && engine !== "sqlite" && !isLocal,
     readOnly,
     frozen: false,
-    lockWait: Math.min(3000, Math.floor(patience.limit / 2)),
+    lockWait: Math.min(3000, Math.floor(timeout.limit / 2)),
     run: async (doing, work) => {
       try {
         return await work();
       } catch (error) {
-        throw translate((await lostCluster(engine, knex, error)) ?? error, doing, shown);
+        throw translate((await lostCluster(engine, knex, error)) ?? error, doing, label);
       }
     },
     // An open transaction would block `destroy`, and its socket would keep the process alive.

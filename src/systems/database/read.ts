@@ -1,6 +1,6 @@
 import { groupedBy } from "../../lib/grouped.ts";
 import type { Engine } from "../../model/database.ts";
-import { ask, askIn, digits, integer, number, type RawRow, type Readable, whole } from "./rows.ts";
+import { ask, askIn, blob, digits, integer, number, type RawRow, type Readable } from "./rows.ts";
 
 type Reader = (value: unknown) => unknown;
 
@@ -68,7 +68,7 @@ function listed(engine: Engine, fields: Fields): string {
     const [text, reader] = typeof field === "function" ? [quoted(engine, name), field] : field;
     // An index can sort by a column, but not by an expression.
     const isNumber = reader === number || reader === integer;
-    return `${isNumber ? text : whole(engine, text)} AS ${quoted(engine, name)}`;
+    return `${isNumber ? text : blob(engine, text)} AS ${quoted(engine, name)}`;
   });
   return columns.join(", ");
 }

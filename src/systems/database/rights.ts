@@ -33,16 +33,16 @@ function privilegeOf(verb: Verb): string {
  * @param database with a writable session, unless only SELECT is checked
  * @throws MigrationError N2I-E206 if the server is read-only
  */
-export async function lacking(database: Database, wanted: Privileges): Promise<Lacking> {
-  if (database.frozen) throw readOnlyServer(database.shown);
+export async function lacking(database: Database, privileges: Privileges): Promise<Lacking> {
+  if (database.frozen) throw readOnlyServer(database.label);
   const statements: string[] = [];
   const grants: string[] = [];
   const missing: string[] = [];
-  const there = database.engine === "mysql" ? null : await tableNames(database);
+  const tables = database.engine === "mysql" ? null : await tableNames(database);
   const account = await accountOf(database);
-  for (const [table, verbs] of wanted) {
+  for (const [table, verbs] of privileges) {
     const answers = new Map<string, Answer>();
-    for (const verb of there?.has(table) === false ? [] : verbs)
+    for (const verb of tables?.has(table) === false ? [] : verbs)
       answers.set(privilegeOf(verb), await may(database, verb, table));
     if (answers.size === 0 || [...answers.values()].includes("missing")) {
       missing.push(table);

@@ -165,7 +165,7 @@ function onCalendar(text: string): boolean {
  * SQLite's driver truncates text at a NUL and ends the process on invalid UTF-8, so text is read as
  * bytes, which `plain` decodes.
  */
-export function whole(engine: Engine, expression: string): string {
+export function blob(engine: Engine, expression: string): string {
   return engine === "sqlite"
     ? `CASE typeof(${expression}) WHEN 'text' THEN CAST(${expression} AS BLOB) ELSE ${expression} END`
     : expression;
@@ -188,7 +188,7 @@ export function columnList(
   table = "",
 ): string {
   const of = table === "" ? "" : `${table}.`;
-  return names.map((name) => `${whole(engine, of + name)} AS ${name}`).join(", ");
+  return names.map((name) => `${blob(engine, of + name)} AS ${name}`).join(", ");
 }
 
 /** Bindings per statement. SQLite accepts 32,766, PostgreSQL 65,535. */
@@ -204,14 +204,14 @@ export function portions<T>(values: readonly T[]): readonly (readonly T[])[] {
 const SOME = 2000;
 
 export function* inPortions<T>(values: Iterable<T>, size = SOME): Generator<readonly T[]> {
-  let held: T[] = [];
+  let buffer: T[] = [];
   for (const value of values) {
-    held.push(value);
-    if (held.length < size) continue;
-    yield held;
-    held = [];
+    buffer.push(value);
+    if (buffer.length < size) continue;
+    yield buffer;
+    buffer = [];
   }
-  if (held.length > 0) yield held;
+  if (buffer.length > 0) yield buffer;
 }
 
 export function marks(values: readonly unknown[]): string {
@@ -232,8 +232,8 @@ export function amongOf(
  * Each text as written and in lower case, because PostgreSQL and SQLite compare case-sensitively.
  */
 export function spellings(texts: readonly (string | null)[]): readonly string[] {
-  const given = texts.filter((one): one is string => one !== null && one !== "");
-  return [...new Set(given.flatMap((one) => [one, one.toLowerCase()]))];
+  const nonEmpty = texts.filter((one): one is string => one !== null && one !== "");
+  return [...new Set(nonEmpty.flatMap((one) => [one, one.toLowerCase()]))];
 }
 
 /** Servers differ in case sensitivity. */

@@ -12,8 +12,8 @@ export async function checkSequences(database: Readable, tables: readonly string
   for (const table of new Set(tables)) {
     const doing = `reading the sequence of ${table}`;
     const view = "SELECT to_regclass('pg_catalog.pg_sequences') IS NOT NULL AS known";
-    const [{ known } = {}] = await ask(database, doing, view);
-    if (known !== true) continue;
+    const [{ known: hasView } = {}] = await ask(database, doing, view);
+    if (hasView !== true) continue;
     // NULL without a privilege on the sequence, as before its first use.
     const sql =
       "SELECT pg_get_serial_sequence(?, 'id') AS name, s.last_value AS last, m.id AS taken " +
@@ -22,7 +22,7 @@ export async function checkSequences(database: Readable, tables: readonly string
     const rows = await ask(database, doing, sql, [table, table]);
     for (const { name, last, taken } of rows)
       if ((integer(last) ?? 0) < (integer(taken) ?? 0))
-        throw behind(
+        throw sequenceError(
           table,
           `${text(name)} is at ${text(last)}, but the highest id is ${text(taken)}`,
         );
@@ -34,12 +34,12 @@ export function orSequenceTooLow(table: string): (error: unknown) => never {
   return (error) => {
     if (typeof error === "object" && error !== null && "code" in error && "constraint" in error)
       if (error.code === "23505" && error.constraint === `${table}_pkey`)
-        throw behind(table, "it returns an id that is in use");
+        throw sequenceError(table, "it returns an id that is in use");
     throw error;
   };
 }
 
-function behind(table: string, what: string): MigrationError {
+function sequenceError(table: string, what: string): MigrationError {
   return new MigrationError("N2I-E219", `the sequence of ${table}: ${what}`, {
     fix: `As the owner of the table: SELECT setval(pg_get_serial_sequence('${table}', 'id'), (SELECT max(id) FROM ${table})); then run the same command again.`,
   });

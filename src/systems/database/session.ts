@@ -21,12 +21,12 @@ export const LOGIN_OPTIONS = `-c nova2ironic.session=${MARK} -c array_nulls=on`;
 export async function proveSession(
   engine: Engine,
   connection: unknown,
-  shown: string,
+  label: string,
 ): Promise<void> {
   const isExclusive =
     engine === "sqlite" ||
     (await (engine === "mysql" ? isMysqlSession : isPostgresqlSession)(connection));
-  if (!isExclusive) throw shared(shown);
+  if (!isExclusive) throw shared(label);
 }
 
 /** The drivers' connections. The engine determines the driver. */
@@ -56,10 +56,10 @@ export async function onConnection(
   return [];
 }
 
-export function shared(shown: string): MigrationError {
+export function shared(label: string): MigrationError {
   return new MigrationError(
     "N2I-E224",
-    `${shown} is reached through a pooler or proxy that shares sessions between clients`,
+    `${label} is reached through a pooler or proxy that shares sessions between clients`,
   );
 }
 

@@ -57,7 +57,7 @@ export function stated(
 }
 
 /** If the work returns false, it is rolled back. @param database opened with `autocommit` */
-export function together(
+export function transact(
   database: Database,
   doing: string,
   work: (change: (sql: string, values?: readonly unknown[]) => Promise<number>) => Promise<boolean>,
@@ -114,6 +114,6 @@ export async function changedBy(
 ): Promise<number> {
   // knex's binding type is narrower than the drivers', and the result differs by driver.
   const answer = await knex.raw(sql, values as readonly never[]);
-  const said = (engine === "mysql" ? (answer as [DriverResult])[0] : answer) as DriverResult;
-  return Number(said.affectedRows ?? said.rowCount ?? said.changes ?? 0);
+  const result = (engine === "mysql" ? (answer as [DriverResult])[0] : answer) as DriverResult;
+  return Number(result.affectedRows ?? result.rowCount ?? result.changes ?? 0);
 }

@@ -8,27 +8,27 @@ import type { Database } from "./open.ts";
 import { ask, askNumber, integer, type Readable, text } from "./rows.ts";
 import { committed, IDLE } from "./write.ts";
 
-function held(shown: string): MigrationError {
-  return new MigrationError("N2I-E302", `${shown}: another nova2ironic process is writing to it`);
+function lockedError(label: string): MigrationError {
+  return new MigrationError("N2I-E302", `${label}: another nova2ironic process is writing to it`);
 }
 
 /** Names the session with the lock and the statement that ends it, if the user may see sessions. */
 async function lockHolderOf(
   database: Readable,
-  shown: string,
+  label: string,
   engine: "mysql" | "postgresql",
 ): Promise<MigrationError> {
   const sql = STATEMENTS[engine].holder;
   // Without this information, the lock itself is still reported.
   const [row = {}] = await ask(database, "looking for the lock's session", sql).catch(() => []);
   const [id, host, since] = [integer(row.id), text(row.host), text(row.since)];
-  if (id === null) return held(shown);
+  if (id === null) return lockedError(label);
   const from = host === null ? "" : ` from ${host}`;
   const age = since === null ? "" : `, last active at ${since} UTC`;
   const end = engine === "mysql" ? `KILL ${id}` : `SELECT pg_terminate_backend(${id})`;
   return new MigrationError(
     "N2I-E302",
-    `${shown}: another nova2ironic process is writing to it, in session ${id} of the server${from}${age}`,
+    `${label}: another nova2ironic process is writing to it, in session ${id} of the server${from}${age}`,
     {
       fix: `If that run is still active, wait for it. If its host or its connection is lost, the server ends the session after ${IDLE / 60} minutes. To end it now, run on the server: ${end};`,
     },
@@ -75,7 +75,7 @@ async function lockConnection(
   engine: "mysql" | "postgresql",
   idle: number,
 ): Promise<Lock> {
-  const { shown, run } = database;
+  const { label, run } = database;
   const { take, mine, free } = STATEMENTS[engine];
   const trx = await run("taking the lock", () => database.knex.transaction());
   const inside = { engine, run, knex: trx };
@@ -88,7 +88,7 @@ async function lockConnection(
     return (await answer) === 1;
   };
   try {
-    if (!(await isSo(take))) throw await lockHolderOf(inside, shown, engine);
+    if (!(await isSo(take))) throw await lockHolderOf(inside, label, engine);
     await run("taking the lock", () => trx.raw(STATEMENTS[engine].idle(idle)));
     await committed(database);
   } catch (error) {
@@ -99,10 +99,10 @@ async function lockConnection(
   return {
     async check() {
       const isMine = await isSo(mine).catch((cause: unknown) => {
-        const why = `${shown}: the connection that held the lock is lost`;
-        throw new MigrationError("N2I-E200", why, { cause });
+        const reason = `${label}: the connection that held the lock is lost`;
+        throw new MigrationError("N2I-E200", reason, { cause });
       });
-      if (!isMine) throw held(shown);
+      if (!isMine) throw lockedError(label);
     },
     async release() {
       clearInterval(heard);
@@ -114,10 +114,10 @@ async function lockConnection(
 }
 
 /**
- * SQLite has no advisory locks, so an exclusive transaction on a file next to the database is one.
- * The file is removed with the lock, so the lock is valid only while the path has the locked inode.
+ * SQLite has no advisory locks, so an exclusive transaction on a file next to the database serves
+ * as one. The file is removed with the lock, so the lock is valid only while the path has its inode.
  */
-function lockFile({ address, shown }: Database): Lock {
+function lockFile({ address, label }: Database): Lock {
   // Resolves links, because other paths may lead to the same database.
   const path = `${realpathSync(address.filename ?? "")}.nova2ironic-lock`;
   const Libsql = createRequire(import.meta.url)("libsql") as new (
@@ -130,10 +130,10 @@ function lockFile({ address, shown }: Database): Lock {
     file = openSync(path, "a", 0o600);
     connection = new Libsql(path);
   } catch (error) {
-    throw translate(error, "making the lock file", shown);
+    throw translate(error, "making the lock file", label);
   }
-  const ours = fstatSync(file).ino;
-  const mine = (): boolean => statSync(path, { throwIfNoEntry: false })?.ino === ours;
+  const inode = fstatSync(file).ino;
+  const mine = (): boolean => statSync(path, { throwIfNoEntry: false })?.ino === inode;
   // Last, because closing any descriptor of a file releases all locks of the process on it.
   const close = (): void => {
     connection.close();
@@ -142,24 +142,24 @@ function lockFile({ address, shown }: Database): Lock {
   try {
     connection.exec("PRAGMA busy_timeout=0");
     connection.exec("BEGIN EXCLUSIVE");
-    if (!mine()) throw held(shown);
+    if (!mine()) throw lockedError(label);
   } catch (error) {
     close();
     if (error instanceof MigrationError) throw error;
     const isBusy = systemCode(error)?.startsWith("SQLITE_BUSY") === true;
-    throw isBusy ? held(shown) : translate(error, "taking the lock", shown);
+    throw isBusy ? lockedError(label) : translate(error, "taking the lock", label);
   }
   const remove = (): void => {
     if (mine()) rmSync(path, { force: true });
   };
-  const gone = atExit(remove);
+  const cancelCleanup = atExit(remove);
   return {
     async check() {
       if (!mine())
         throw new MigrationError("N2I-E302", `${path} was removed while the lock was held`);
     },
     async release() {
-      gone();
+      cancelCleanup();
       remove();
       close();
     },

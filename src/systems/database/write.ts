@@ -66,7 +66,7 @@ export async function writing<T>(
   database: Database,
   work: (trx: Knex.Transaction, inside: Database) => Promise<T>,
 ): Promise<T> {
-  if (database.frozen) throw readOnlyServer(database.shown);
+  if (database.frozen) throw readOnlyServer(database.label);
   const trx = await openWriting(database);
   try {
     await take(database, trx);
@@ -107,7 +107,7 @@ export async function committed(database: Database): Promise<void> {
 
 /** Waits in the server's queue, so that a run with frequent commits cannot starve it. */
 async function take(database: Database, trx: Knex.Transaction): Promise<void> {
-  const { engine, shown, run, lockWait } = database;
+  const { engine, label, run, lockWait } = database;
   if (engine === "sqlite") return;
   const inside = { engine, run, knex: trx };
   const number = (sql: string) => askNumber(inside, "asking for the lock", sql);
@@ -121,7 +121,7 @@ async function take(database: Database, trx: Knex.Transaction): Promise<void> {
   const who = holder === null ? "" : ` (session ${holder} of the server)`;
   throw new MigrationError(
     "N2I-E318",
-    `${shown}: a transaction of another run has not ended yet${who}`,
+    `${label}: a transaction of another run has not ended yet${who}`,
   );
 }
 
@@ -139,7 +139,7 @@ async function queued(trx: Knex.Transaction, wait: number): Promise<boolean> {
   }
 }
 
-async function commit({ engine, run, shown }: Database, trx: Knex.Transaction): Promise<void> {
+async function commit({ engine, run, label }: Database, trx: Knex.Transaction): Promise<void> {
   if (engine === "sqlite") await trx.raw("PRAGMA query_only=ON");
   try {
     await run("committing", async () => {
@@ -153,7 +153,7 @@ async function commit({ engine, run, shown }: Database, trx: Knex.Transaction): 
     if (!isUnanswered(cause)) throw cause;
     throw new MigrationError(
       "N2I-E217",
-      `${shown} did not answer the COMMIT, so its outcome is unknown`,
+      `${label} did not answer the COMMIT, so its outcome is unknown`,
       { cause },
     );
   }

@@ -26,7 +26,7 @@ interface Adoption {
   readonly link: Link;
   readonly journal: ExistingRows;
   readonly outcome: AdoptionOutcome;
-  readonly fail: (why: string) => void;
+  readonly fail: (reason: string) => void;
 }
 
 /** Continues after an earlier attempt, and reports objects that another user created or changed. */
@@ -37,8 +37,8 @@ export function adopt(
 ): Promise<AdoptionOutcome> {
   const outcome = noOutcome();
   const { link, hide } = hiding(shared, machine.node);
-  const fail = (why: string): void => {
-    outcome.failed = withState(hide(why), outcome);
+  const fail = (reason: string): void => {
+    outcome.failed = withState(hide(reason), outcome);
   };
   return toItsEnd(outcome, () => takeOn({ link, journal, outcome, fail }, machine), fail);
 }
@@ -47,14 +47,14 @@ async function takeOn(at: Adoption, machine: AdoptedMachine): Promise<void> {
   const { link, journal, outcome, fail } = at;
   const { node, ports } = machine;
   if (node === null) {
-    outcome.stands = "its node existed before";
+    outcome.state = "its node existed before";
     await makePorts(at, ports);
     return;
   }
   const from = await makeNode(at, { ...machine, node });
   if (from === null || !(await makePorts(at, ports))) return;
   const stopped = await drive(link, goalOf(node, from, journal), from, (row) => {
-    outcome.stands = nodeIs(row);
+    outcome.state = nodeIs(row);
   });
   if (stopped !== null) fail(stopped);
 }
@@ -78,27 +78,27 @@ async function makeNode(
   const ended = journal.ended(uuid);
   const id = `node:${uuid}`;
   const all = [id, ...ports.map(portId)];
-  const known = owned(id) ? await lookAt(link, "node", uuid) : null;
-  if (known === null) await observed({ done: [id] });
-  const made = known === null ? await create(link, "node", node) : { seen: known, now: false };
-  if ("why" in made) {
+  const prior = owned(id) ? await lookAt(link, "node", uuid) : null;
+  if (prior === null) await observed({ done: [id] });
+  const made = prior === null ? await create(link, "node", node) : { view: prior, now: false };
+  if ("reason" in made) {
     if (made.none) {
-      outcome.stands = "Ironic has no record of it";
+      outcome.state = "Ironic has no record of it";
       await observed({ refused: all });
     }
     if (made.broke !== undefined) throw made.broke;
-    fail(`POST of the node: ${made.why}`);
+    fail(`POST of the node: ${made.reason}`);
     return null;
   }
-  const { row } = made.seen;
+  const { row } = made.view;
   const state = foundState(goalOf(node, row, journal), row, link.rows.same, ended);
   if (state.is === "not ours") {
-    outcome.stands = "";
+    outcome.state = "";
     await observed({ refused: all });
     fail("a node with this uuid exists that this tool did not create");
     return null;
   }
-  outcome.stands = nodeIs(row);
+  outcome.state = nodeIs(row);
   if (made.now) {
     outcome.done.push(id);
     return row;
@@ -110,7 +110,7 @@ async function makeNode(
   }
   const fields = "fields" in state ? state.fields.join(", ") : "";
   if (!owned(id)) {
-    outcome.stands = "";
+    outcome.state = "";
     outcome.found.push(id);
     await observed({ refused: all.filter((other) => !owned(other)) });
     fail(
@@ -118,7 +118,7 @@ async function makeNode(
         ? "it exists already, and another run has not completed it"
         : `it exists already and differs: ${fields}`,
     );
-  } else if (ended && !isOnTransition(node, row)) outcome.left.push({ id, why: fields });
+  } else if (ended && !isOnTransition(node, row)) outcome.skipped.push({ id, reason: fields });
   else fail(`another user changed it: ${fields}`);
   return null;
 }
@@ -130,27 +130,27 @@ async function makePorts(
   const [first] = ports;
   if (first === undefined) return true;
   const fresh = outcome.done.length === 0;
-  const there = new Map(
+  const byUuid = new Map(
     (fresh ? await readPorts(link, String(first.node_uuid)) : []).map((row) => [row.uuid, { row }]),
   );
   for (const [at, port] of ports.entries()) {
     const id = portId(port);
-    const known = there.get(port.uuid ?? null);
-    if (known === undefined) await observed({ done: [id] });
+    const prior = byUuid.get(port.uuid ?? null);
+    if (prior === undefined) await observed({ done: [id] });
     const made =
-      known === undefined ? await create(link, "port", port) : { seen: known, now: false };
-    if ("why" in made) {
-      const missing = ports.slice(at).filter(({ uuid }) => !there.has(uuid ?? null));
+      prior === undefined ? await create(link, "port", port) : { view: prior, now: false };
+    if ("reason" in made) {
+      const missing = ports.slice(at).filter(({ uuid }) => !byUuid.has(uuid ?? null));
       if (made.none) await observed({ refused: missing.map(portId) });
       if (made.broke !== undefined) throw made.broke;
-      fail(`POST of ${id}: ${made.why}`);
+      fail(`POST of ${id}: ${made.reason}`);
       return false;
     }
     if (!made.now && !owned(id)) await observed({ found: [id] });
-    const { differs } = compareRow(port, made.seen.row, link.rows.same);
+    const { differs } = compareRow(port, made.view.row, link.rows.same);
     if (made.now) outcome.done.push(id);
     else if (differs.length === 0) outcome.found.push(id);
-    else outcome.left.push({ id, why: differs.map(({ field }) => field).join(", ") });
+    else outcome.skipped.push({ id, reason: differs.map(({ field }) => field).join(", ") });
   }
   return true;
 }
@@ -171,7 +171,7 @@ const DECIDING = [
 /**
  * Each step depends only on the node's current state. Stops if an accepted change has no effect.
  *
- * @param seen called with each state that was read
+ * @param onRead called with each state that was read
  * @returns null, or the reason for the failure
  * @throws MigrationError N2I-E210, N2I-E211
  */
@@ -179,7 +179,7 @@ async function drive(
   link: Link,
   planned: Row,
   from: Row,
-  seen: (found: Row) => void,
+  onRead: (found: Row) => void,
 ): Promise<string | null> {
   const uuid = String(planned.uuid);
   const history = noHistory();
@@ -198,7 +198,7 @@ async function drive(
   for (;;) {
     const move = nextMove(planned, found, history);
     if (move.do === "done" && !believed) return null;
-    if (move.do === "stop") return move.why;
+    if (move.do === "stop") return move.reason;
     if (move.do === "wait") {
       if (Date.now() - waited.since > PATIENCE_MS)
         return `it is ${String(found.provision_state)} after ${PATIENCE_MS / 60_000} minutes`;
@@ -215,7 +215,7 @@ async function drive(
         const exhausted = accepted.exhausted(name);
         if (exhausted !== null)
           return `${exhausted}, but it is still ${String(found.provision_state)}`;
-        const answer = await link.service.tell(move.method, move.path, move.body);
+        const answer = await link.service.send(move.method, move.path, move.body);
         const isTaken = answer.status >= 200 && answer.status < 300;
         if (!isTaken) stopIfForbidden(link, `${name} of node ${uuid}`, answer);
         if (!isTaken && (!mayPass(answer) || tries === TRIES))
@@ -245,7 +245,7 @@ async function drive(
       waited = { state: next.provision_state, since: Date.now(), looks: 0 };
     found = next;
     believed = false;
-    seen(found);
+    onRead(found);
   }
 }
 

@@ -8,7 +8,7 @@ import type {
   Written,
 } from "../../model/ironic/manage.ts";
 import type { NodeChange } from "../../model/ironic/rest.ts";
-import { type CallState, shown } from "../openstack/settled.ts";
+import { type CallState, settledOnce } from "../openstack/settled.ts";
 import { lowerCaseText } from "./look.ts";
 import { createNodeClient, type Failpoint, type NodeClient, nodeCalls } from "./node.ts";
 import { readRunning } from "./running.ts";
@@ -19,7 +19,7 @@ export function createAllocations(
   service: RestService,
   mark: string,
   failpoint: Failpoint,
-): Pick<RecordClient, "hold" | "record" | "unrecord" | "endMaintenance" | "release"> {
+): Pick<RecordClient, "reserve" | "record" | "unrecord" | "endMaintenance" | "release"> {
   const client = createNodeClient(service, failpoint, (node) => readRunning(service, node, []));
   return { ...marks(client, mark), ...records(service, client) };
 }
@@ -28,13 +28,13 @@ type Client = NodeClient<RunningNode | null>;
 
 function marks({ changeChecked }: Client, mark: string) {
   return {
-    async hold(node: string, server: string): Promise<Written<RunningNode>> {
+    async reserve(node: string, server: string): Promise<Written<RunningNode>> {
       let taken = false;
-      let held: RunningNode | null = null;
+      let reserved: RunningNode | null = null;
       // Another mark may have been written in between. The last one counts.
-      const why = await changeChecked(node, "PATCH", {
+      const reason = await changeChecked(node, "PATCH", {
         must(now) {
-          held = now;
+          reserved = now;
           return now === null ? "it is gone" : null;
         },
         is: (now) => now?.extra[mark] === server,
@@ -49,7 +49,9 @@ function marks({ changeChecked }: Client, mark: string) {
           taken = status === 409;
         },
       });
-      return why === null && held !== null ? { now: held } : { why: why ?? "it is gone", taken };
+      return reason === null && reserved !== null
+        ? { now: reserved }
+        : { reason: reason ?? "it is gone", taken };
     },
     release(node: string, server: string, traits: Json | undefined) {
       const unmarked: NodeChange = { path: ["extra", mark], after: undefined };
@@ -74,18 +76,18 @@ function records(service: RestService, client: Client) {
     });
   return {
     endMaintenance,
-    record: (asked: RecordRequest, isNew: boolean) => record(service, client, asked, isNew),
+    record: (request: RecordRequest, isNew: boolean) => record(service, client, request, isNew),
     async unrecord(node: string, server: string): Promise<string | null> {
-      let why: string | null;
+      let reason: string | null;
       try {
-        why = await deleted(service, client, node, server);
+        reason = await deleted(service, client, node, server);
       } catch (cause) {
         // A machine with a record must stay in service. The first fault is reported.
         await endMaintenance(node, server).catch(() => null);
         throw cause;
       }
-      const still = await endMaintenance(node, server);
-      const whys = [why, still].filter((one) => one !== null);
+      const failure = await endMaintenance(node, server);
+      const whys = [reason, failure].filter((one) => one !== null);
       return whys.length === 0 ? null : whys.join("; ");
     },
   };
@@ -102,7 +104,7 @@ async function record(
 ): Promise<Written<ServerRecord | null>> {
   let taken = false;
   let untold = isNew;
-  let told: unknown = null;
+  let response: unknown = null;
   const look = async (): Promise<CallState> => {
     if (untold) {
       untold = false;
@@ -112,27 +114,27 @@ async function record(
     if (found?.state === "active" && found.node_uuid === node) return "made";
     if (found?.state === "error") {
       // A failed allocation still exists and keeps its name.
-      await client.tell(nodeCalls.deallocate(uuid));
-      return { why: `Ironic does not allocate it: ${found.last_error ?? "no reason given"}` };
+      await client.send(nodeCalls.deallocate(uuid));
+      return { reason: `Ironic does not allocate it: ${found.last_error ?? "no reason given"}` };
     }
     const { instance_uuid = null } = (await client.read(node)) ?? {};
     if (instance_uuid === null || instance_uuid === uuid) return "open";
     taken = true;
-    return { why: `it has instance ${instance_uuid} already` };
+    return { reason: `it has instance ${instance_uuid} already` };
   };
-  const why = await client.make({
+  const reason = await client.make({
     ...{ what: `the allocation of node ${node}`, on: [node], look },
     call: () => nodeCalls.allocate({ node, uuid, ...more }),
     answered({ status, body }) {
       taken = status === 409;
-      told = body;
+      response = body;
     },
     // A name in use is final. A lock is temporary.
     isFinal: ({ status, fault }) =>
       (status === 409 && !fault.includes(LOCKED)) || (status === 500 && /backfill/i.test(fault)),
   });
-  if (why !== null) return { why, taken };
-  return { now: isObject(told) && told.uuid === uuid ? recordOf(uuid, told) : null };
+  if (reason !== null) return { reason, taken };
+  return { now: isObject(response) && response.uuid === uuid ? recordOf(uuid, response) : null };
 }
 
 /** Ironic deletes the allocation of an active node only in maintenance. */
@@ -145,18 +147,18 @@ async function deleted(
   const record = await readAllocation(service, server);
   if (record === null) return null;
   if (record.node_uuid === node) {
-    const held = await client.changeChecked(node, "the maintenance", {
+    const refusal = await client.changeChecked(node, "the maintenance", {
       is: (now) => now === null || now.maintenance || now.provision_state !== "active",
       call: () => nodeCalls.maintenance(node, reasonOf(server)),
     });
-    if (held !== null) return held;
+    if (refusal !== null) return refusal;
   }
   const end = {
     ...{ what: `the end of allocation ${server}`, on: [node] },
     look: async () => ((await readAllocation(service, server)) === null ? "made" : "open"),
     call: () => nodeCalls.deallocate(server),
   } as const;
-  return client.make(end, shown);
+  return client.make(end, settledOnce);
 }
 
 export function reasonOf(server: string): string {
@@ -194,11 +196,11 @@ export async function readAllocation(
   return { ...recordOf(uuid, body), extra: objectOf(body.extra) };
 }
 
-function recordOf(uuid: string, told: JsonObject): ServerRecord {
-  const word = (field: string): string | null => lowerCaseText(told[field]);
+function recordOf(uuid: string, allocation: JsonObject): ServerRecord {
+  const textOf = (field: string): string | null => lowerCaseText(allocation[field]);
   return {
-    ...{ uuid, name: word("name"), node_uuid: word("node_uuid") },
-    ...{ state: word("state") ?? "", last_error: word("last_error") },
-    ...{ created_at: word("created_at"), updated_at: word("updated_at") },
+    ...{ uuid, name: textOf("name"), node_uuid: textOf("node_uuid") },
+    ...{ state: textOf("state") ?? "", last_error: textOf("last_error") },
+    ...{ created_at: textOf("created_at"), updated_at: textOf("updated_at") },
   };
 }

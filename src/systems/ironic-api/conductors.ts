@@ -11,8 +11,8 @@ const RESERVED = 1000;
 /** The conductors that could take over. Before 1.49 only live ones are listed, without groups. */
 export async function readConductors(service: RestService): Promise<Service> {
   const types = service.minor >= INTERFACES;
-  const told = await service.ask(`/v1/drivers${types ? "?detail=True" : ""}`);
-  const drivers = listed(told, "drivers").filter(isObject);
+  const listing = await service.ask(`/v1/drivers${types ? "?detail=True" : ""}`);
+  const drivers = listed(listing, "drivers").filter(isObject);
   const hosts = drivers.flatMap((driver) => (Array.isArray(driver.hosts) ? driver.hosts : []));
   const reported: readonly JsonObject[] =
     service.minor < CONDUCTORS
@@ -24,13 +24,13 @@ export async function readConductors(service: RestService): Promise<Service> {
       if (typeof reservation === "string" && reserved.length < RESERVED)
         reserved.push({ uuid: String(uuid), by: reservation });
   const conductors = reported.map(
-    ({ hostname, conductor_group, alive, drivers: own }): Conductor => ({
+    ({ hostname, conductor_group, alive, drivers: names }): Conductor => ({
       hostname: String(hostname),
       group: typeof conductor_group === "string" ? conductor_group.toLowerCase() : null,
       alive: alive === true,
       // The driver list of a dead conductor is meaningless.
-      drivers: Array.isArray(own)
-        ? own.map((name: Json) => String(name))
+      drivers: Array.isArray(names)
+        ? names.map((name: Json) => String(name))
         : drivers.flatMap(({ name, hosts }) =>
             Array.isArray(hosts) && hosts.includes(String(hostname)) ? [String(name)] : [],
           ),

@@ -9,9 +9,9 @@ import { type IronicRow, type Link, listed, lookAt, readRowOf, tellsOf } from ".
 
 /** `now`: this call created the row. */
 type Made =
-  | { readonly seen: IronicRow; readonly now: boolean }
+  | { readonly view: IronicRow; readonly now: boolean }
   /** `none`: all responses were refusals, so nothing was created. `broke`: affects all machines. */
-  | { readonly why: string; readonly none: boolean; readonly broke?: MigrationError };
+  | { readonly reason: string; readonly none: boolean; readonly broke?: MigrationError };
 
 /**
  * After an unclear response it reads first, so an existing row is never created again.
@@ -24,17 +24,17 @@ export async function create(link: Link, resource: Resource, row: Row): Promise<
   const body = rows.body(resource, resource === "node" ? asMade(row) : row);
   let none = true;
   for (let tries = 0; ; tries += 1) {
-    const answer = read(await service.tell("POST", path, body), row);
-    if (answer.status === 201) return { seen: readRowOf(rows, resource, answer.body), now: true };
+    const answer = read(await service.send("POST", path, body), row);
+    if (answer.status === 201) return { view: readRowOf(rows, resource, answer.body), now: true };
     none &&= answer.status >= 400 && answer.status < 500;
     const broke = forbidden(link, `POST ${path}`, answer);
-    if (broke !== null) return { why: answer.fault, none, broke };
-    if (!mayPass(answer)) return { why: answer.fault, none };
-    const seen = await lookAt(link, resource, String(row.uuid));
-    if (seen !== null)
-      return { seen, now: !none && (resource === "port" || seen.row.provision_state === "enroll") };
-    const why = await refusalOf(link, resource, row, answer);
-    if (why !== null || tries === TRIES) return { why: why ?? answer.fault, none };
+    if (broke !== null) return { reason: answer.fault, none, broke };
+    if (!mayPass(answer)) return { reason: answer.fault, none };
+    const view = await lookAt(link, resource, String(row.uuid));
+    if (view !== null)
+      return { view, now: !none && (resource === "port" || view.row.provision_state === "enroll") };
+    const reason = await refusalOf(link, resource, row, answer);
+    if (reason !== null || tries === TRIES) return { reason: reason ?? answer.fault, none };
     await pause(tries);
   }
 }

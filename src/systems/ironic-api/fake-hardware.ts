@@ -42,7 +42,7 @@ export function createFakeHardware(service: RestService, failpoint: Failpoint) {
     hasVolumes: async (node: string) =>
       (await has(service, node, "connectors")) || (await has(service, node, "targets")),
     hasTargets: (node: string) => has(service, node, "targets"),
-    newest: (known: JsonObject) => newest(service, known),
+    newest: (node: JsonObject) => newest(service, node),
     children: (node: string) => children(service, node),
     ...maintenance(client),
     ...exchange(client),
@@ -88,14 +88,14 @@ async function has(service: RestService, node: string, kind: string): Promise<bo
  * The node in the service's newest microversion, if that is newer than the pinned one, and the
  * interfaces that only the newest microversion shows.
  */
-async function newest(service: RestService, known: JsonObject) {
+async function newest(service: RestService, node: JsonObject) {
   const { identity, minor, session } = service;
-  if (minorOf(identity.version) <= minor) return { node: known, unseen: [] };
-  const whole = objectOf(await ask(session.at(identity.version), pathOf(String(known.uuid))));
-  const unseen = Object.keys(whole).filter(
-    (name) => name.endsWith("_interface") && !(name in known),
+  if (minorOf(identity.version) <= minor) return { node: node, unseen: [] };
+  const latest = objectOf(await ask(session.at(identity.version), pathOf(String(node.uuid))));
+  const unseen = Object.keys(latest).filter(
+    (name) => name.endsWith("_interface") && !(name in node),
   );
-  return { node: { ...known, ...whole }, unseen };
+  return { node: { ...node, ...latest }, unseen };
 }
 
 /** Child nodes, for example the blades of a chassis. */
@@ -109,9 +109,9 @@ async function children(service: RestService, node: string): Promise<readonly st
 
 function maintenance({ change, changeChecked }: Client) {
   return {
-    hold: (node: string, reason: string, more: May = () => null) =>
+    maintain: (node: string, reason: string, more: May = () => null) =>
       change(node, "the maintenance", {
-        is: (now) => isHeld(now, reason),
+        is: (now) => isInMaintenance(now, reason),
         may: (now) =>
           now.maintenance === true
             ? `it is in maintenance: ${String(now.maintenance_reason)}`
@@ -121,7 +121,7 @@ function maintenance({ change, changeChecked }: Client) {
     /** Ends only the maintenance of this run. */
     release: (node: string, reason: string, may: May) =>
       changeChecked(node, "the end of maintenance", {
-        is: (now) => !isHeld(now, reason),
+        is: (now) => !isInMaintenance(now, reason),
         may,
         call: () => nodeCalls.endMaintenance(node),
       }),
@@ -138,23 +138,23 @@ function exchange({ read, change }: Client) {
      * @source ironic 21.4: conductor/manager.py, change_node_power_state
      */
     async fake(node: string, reason: string, before: JsonObject) {
-      const why = await change(node, "the change to fake hardware", {
+      const refusal = await change(node, "the change to fake hardware", {
         is: (now) => unsafe(now).length === 0,
         may: (now) =>
           maintenanceFault(now, reason) ??
           (now.driver === FAKE ? null : (protectedSince(before, now) ?? turned(before, now))),
         call: (now) => nodeCalls.reset(node, fakeChanges(now)),
       });
-      return why ?? harmless(await read(node));
+      return refusal ?? harmless(await read(node));
     },
     /** Restores driver, interfaces and other fields in one call and reads them back. */
     async swap(node: string, before: JsonObject, { reason, exact, may }: Swap) {
-      const why = await change(node, "the change back", {
+      const refusal = await change(node, "the change back", {
         is: (now) => swapped(before, now, exact).length === 0,
         may: (now) => maintenanceFault(now, reason) ?? may(now),
         call: (now) => nodeCalls.patch(node, swapChanges(before, now, exact)),
       });
-      if (why !== null) return why;
+      if (refusal !== null) return refusal;
       const other = swapped(before, await read(node), exact);
       return other.length === 0 ? null : other.join(", ");
     },
@@ -175,10 +175,10 @@ function onFakeHardware({ read, change }: Client) {
   };
   return {
     /** Runs a provision verb and waits for its end state. */
-    async bring(node: string, verb: keyof typeof VERBS, more: May = () => null) {
+    async apply(node: string, verb: keyof typeof VERBS, more: May = () => null) {
       const { from, to } = VERBS[verb];
       const isOn = (state: unknown): boolean => MOVING.has(String(state));
-      const why = await change(node, verb, {
+      const refusal = await change(node, verb, {
         must: harmless,
         is: ({ provision_state: state }) => state === to || isOn(state),
         may(now) {
@@ -187,7 +187,7 @@ function onFakeHardware({ read, change }: Client) {
         },
         call: () => nodeCalls.provision(node, verb),
       });
-      if (why !== null) return why;
+      if (refusal !== null) return refusal;
       return reached(node, ({ provision_state, last_error: error, reservation }) => {
         const state = String(provision_state);
         if (state === to) return reservation === null ? null : WAIT;
@@ -196,12 +196,12 @@ function onFakeHardware({ read, change }: Client) {
       });
     },
     async power(node: string, to: string) {
-      const why = await change(node, "the power state", {
+      const refusal = await change(node, "the power state", {
         must: harmless,
         is: ({ power_state: is, target_power_state: goal }) => is === to || goal === to,
         call: () => nodeCalls.power(node, { target: to }),
       });
-      if (why !== null) return why;
+      if (refusal !== null) return refusal;
       return reached(node, ({ power_state: is, target_power_state: goal = null }) =>
         is === to && goal === null ? null : WAIT,
       );
@@ -230,12 +230,12 @@ export function infoChanges(before: JsonObject, now: JsonObject, exact: boolean)
   return other.map((name) => `${name} has changed`);
 }
 
-function isHeld({ maintenance, maintenance_reason }: JsonObject, reason: string): boolean {
+function isInMaintenance({ maintenance, maintenance_reason }: JsonObject, reason: string): boolean {
   return maintenance === true && maintenance_reason === reason;
 }
 
 function maintenanceFault(now: JsonObject, reason: string): string | null {
-  return isHeld(now, reason) ? null : "it is not in the maintenance of this run";
+  return isInMaintenance(now, reason) ? null : "it is not in the maintenance of this run";
 }
 
 /** Null if the power is unchanged and no change is pending. */

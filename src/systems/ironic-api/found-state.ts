@@ -64,16 +64,16 @@ export function foundState(planned: Row, found: Row, same: SameSecret, ended: bo
   if (fields.length === 0) return { is: unguarded.length === 0 ? "planned" : "half-made" };
   const undoing = isBeingUndone(found);
   const under = isOnTransition(planned, found);
-  const held = undoing || planned.maintenance === true;
-  const ours = new Set([
+  const inMaintenance = undoing || planned.maintenance === true;
+  const expectedFields = new Set([
     ...(under ? STATE : []),
     ...(under && requiresTraits(planned, found) ? ["traits"] : []),
     ...unplanned(planned, found),
     ...(!ended && isUntouched(planned, found) ? ["automated_clean"] : []),
     ...(under || undoing ? GUARD : unguarded),
-    ...(held && (under || !ended || undoing) ? HOLD : []),
+    ...(inMaintenance && (under || !ended || undoing) ? HOLD : []),
   ]);
-  const changed = fields.filter((field) => !ours.has(field));
+  const changed = fields.filter((field) => !expectedFields.has(field));
   return changed.length === 0 ? { is: "half-made" } : { is: "changed", fields: changed };
 }
 

@@ -22,8 +22,8 @@ const PATCH = "the PATCH";
  * @param most concurrent requests
  */
 export function createRestGuard(service: RestService, doc: RestDoc, most: number): Guard {
-  const known = carriedFields(doc, "node", service.minor);
-  const fields = FIELDS.filter((field) => known.has(field)).join(",");
+  const supported = carriedFields(doc, "node", service.minor);
+  const fields = FIELDS.filter((field) => supported.has(field)).join(",");
   const inspect = async (uuid: string): Promise<Guarded | null> => {
     const body = await service.ask(`/v1/nodes/${uuid}?fields=${fields}`);
     return tellsOf(body, uuid) ? guarded(body) : null;
@@ -37,32 +37,32 @@ export function createRestGuard(service: RestService, doc: RestDoc, most: number
       );
       return new Map(found.flatMap(([uuid, node]) => (node === null ? [] : [[uuid, node]])));
     },
-    async write(uuid, seen, change) {
+    async write(uuid, expected, change) {
       const accepted = acceptedWrites();
       const { method, path, body } = nodeCalls.patch(uuid, changesOf(change));
       for (let tries = 0; ; tries += 1) {
-        const answer = await service.tell(method, path, body);
+        const answer = await service.send(method, path, body);
         const { status } = answer;
         const isTaken = status >= 200 && status < 300;
         if (status === 403 || status === 406)
           throw refusedCall(service.session, `PATCH of node ${uuid}`, answer);
         if (!isTaken && !mayPass(answer) && status !== 404)
-          return { why: `it is refused: ${answer.fault}` };
+          return { reason: `it is refused: ${answer.fault}` };
         if (status === 404 || tries === TRIES) return "again";
         if (!isTaken || accepted.has(PATCH)) await pause(tries);
         const now = await inspect(uuid);
         if (now !== null && isAs(now, change)) return "done";
-        if (now === null || !isAs(now, seen)) return "again";
+        if (now === null || !isAs(now, expected)) return "again";
         if (isTaken) accepted.add(PATCH);
         const exhausted = accepted.exhausted(PATCH);
-        if (exhausted !== null) return { why: `${exhausted} without effect` };
+        if (exhausted !== null) return { reason: `${exhausted} without effect` };
       }
     },
   };
 }
 
-function isAs(found: Guarded, wanted: Partial<Guards>): boolean {
-  return GUARDS.every((field) => wanted[field] === undefined || wanted[field] === found[field]);
+function isAs(found: Guarded, expected: Partial<Guards>): boolean {
+  return GUARDS.every((field) => expected[field] === undefined || expected[field] === found[field]);
 }
 
 const GUARDS = ["protected", "protected_reason", "automated_clean"] as const;
@@ -79,17 +79,17 @@ function changesOf(change: Partial<Guards>): readonly NodeChange[] {
 }
 
 function guarded(row: JsonObject): Guarded {
-  const word = (field: string): string | null => lowerCaseText(row[field]);
+  const textOf = (field: string): string | null => lowerCaseText(row[field]);
   const { automated_clean } = row;
   return {
-    provision_state: word("provision_state"),
-    instance_uuid: word("instance_uuid"),
+    provision_state: textOf("provision_state"),
+    instance_uuid: textOf("instance_uuid"),
     maintenance: row.maintenance === true,
-    maintenance_reason: word("maintenance_reason"),
-    reservation: word("reservation"),
+    maintenance_reason: textOf("maintenance_reason"),
+    reservation: textOf("reservation"),
     taken: null,
     protected: row.protected === true,
-    protected_reason: word("protected_reason"),
+    protected_reason: textOf("protected_reason"),
     automated_clean: typeof automated_clean === "boolean" ? automated_clean : null,
   };
 }

@@ -91,20 +91,20 @@ export function pages(
   const name = collection
     .split("/")
     .find((part) => /^(nodes|ports|portgroups|connectors|targets|conductors)$/.test(part));
-  const asked = (marker: string): Promise<unknown> => {
+  const fetchPage = (marker: string): Promise<unknown> => {
     const page = pageOf(service, collection, `limit=${size}${query}${marker}`);
     // A caller that stops must get no error of the requested page.
     page.catch(() => undefined);
     return page;
   };
-  const first = asked("");
+  const first = fetchPage("");
   async function* followed(): AsyncGenerator<readonly Json[]> {
     for (let next: Promise<unknown> | null = first; next !== null; ) {
       const body: unknown = await next;
       const page = listed(body, name ?? collection);
       const last = page.at(-1);
       const hasNext = isObject(body) && body.next !== undefined && isObject(last);
-      next = hasNext ? asked(`&marker=${String(last.uuid)}`) : null;
+      next = hasNext ? fetchPage(`&marker=${String(last.uuid)}`) : null;
       if (page.length > 0) yield page;
     }
   }

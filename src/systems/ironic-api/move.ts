@@ -21,7 +21,7 @@ type Move =
   | Call
   | { readonly do: "wait" }
   | { readonly do: "done" }
-  | { readonly do: "stop"; readonly why: string };
+  | { readonly do: "stop"; readonly reason: string };
 
 function call(name: string, write: NodeCall, shows: Call["shows"]): Call {
   return { do: "call", name, ...write, shows };
@@ -58,7 +58,7 @@ export function nextMove(planned: Row, found: Row, history: History): Move {
   const uuid = String(planned.uuid);
   const provision = (target: "manage" | "adopt" | "provide"): Call =>
     call(target, nodeCalls.provision(uuid, target), "later");
-  if (planned.maintenance === true && !isHeld(planned, found)) {
+  if (planned.maintenance === true && !isInMaintenance(planned, found)) {
     const maintenance_reason = lowerCaseText(planned.maintenance_reason);
     const shows = { maintenance: true, maintenance_reason };
     return call("hold", nodeCalls.maintenance(uuid, maintenance_reason), shows);
@@ -111,21 +111,21 @@ function change(name: string, planned: Row, fields: readonly string[]): Call {
   return call(name, nodeCalls.patch(String(planned.uuid), changes), "answer");
 }
 
-function stop(why: string): Move {
-  return { do: "stop", why };
+function stop(reason: string): Move {
+  return { do: "stop", reason };
 }
 
 function errorOf(found: Row): string {
   return lowerCaseText(found.last_error) ?? "no reason is given";
 }
 
-function isHeld(planned: Row, found: Row): boolean {
+function isInMaintenance(planned: Row, found: Row): boolean {
   // Some releases store an empty reason.
-  const [is, wanted] = [
+  const [is, expected] = [
     lowerCaseText(found.maintenance_reason),
     lowerCaseText(planned.maintenance_reason),
   ];
-  return found.maintenance === true && is === wanted;
+  return found.maintenance === true && is === expected;
 }
 
 function finish(planned: Row, found: Row): Move {

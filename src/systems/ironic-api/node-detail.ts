@@ -24,20 +24,20 @@ export async function readHanging(
 ): Promise<ReadonlyMap<string, Hanging>> {
   checkMinor(service, "switchover");
   const of = new Map<string, Hanging>();
-  const own = node === undefined ? "" : `&node=${node}`;
+  const filter = node === undefined ? "" : `&node=${node}`;
   // All lists are requested at once.
   const lists = Object.entries(HANGS).map(([kind, what]) => {
-    const [collection = "", named = ""] = what.split("?");
-    const fields = kind === "ports" && service.minor >= SMARTNIC ? `${named},is_smartnic` : named;
-    return [kind, pages(service, collection, `&fields=uuid,node_uuid,${fields}${own}`)] as const;
+    const [collection = "", extras = ""] = what.split("?");
+    const fields = kind === "ports" && service.minor >= SMARTNIC ? `${extras},is_smartnic` : extras;
+    return [kind, pages(service, collection, `&fields=uuid,node_uuid,${fields}${filter}`)] as const;
   });
   for (const [kind, list] of lists)
     for await (const page of list)
       for (const body of page.map(objectOf)) {
         const owner = String(body.node_uuid);
-        const known = of.get(owner) ?? { ports: [], portgroups: [], connectors: [], targets: [] };
-        of.set(owner, known);
-        known[kind as keyof Hanging].push(body); // its keys are those of HANGS
+        const hanging = of.get(owner) ?? { ports: [], portgroups: [], connectors: [], targets: [] };
+        of.set(owner, hanging);
+        hanging[kind as keyof Hanging].push(body); // its keys are those of HANGS
       }
   return of;
 }
@@ -73,22 +73,22 @@ export async function volumesElsewhere(
   service: RestService,
   { uuid, targets }: NodeDetail,
 ): Promise<readonly { readonly volume_id: string; readonly node: string }[]> {
-  const own = new Set(targets.map(({ volume_id }) => volume_id));
+  const volumeIds = new Set(targets.map(({ volume_id }) => volume_id));
   const found: { readonly volume_id: string; readonly node: string }[] = [];
   for await (const page of pages(service, "volume/targets", "&fields=uuid,node_uuid,volume_id"))
     for (const { volume_id, node_uuid } of page.map(objectOf))
-      if (node_uuid !== uuid && own.has(String(volume_id)))
+      if (node_uuid !== uuid && volumeIds.has(String(volume_id)))
         found.push({ volume_id: String(volume_id), node: String(node_uuid) });
   return found;
 }
 
 function completeOf(
-  { uuid, name, told }: ReturnType<typeof nodeIn>,
+  { uuid, name, body }: ReturnType<typeof nodeIn>,
   hanging: ReadonlyMap<string, Hanging>,
 ): NodeDetail {
   const { ports = [], portgroups = [], connectors = [], targets = [] } = hanging.get(uuid) ?? {};
   return {
-    ...{ uuid, name, told, portgroups },
+    ...{ uuid, name, body, portgroups },
     ports: ports.map((port) => ({
       ...port,
       in_portgroup: lowerCaseText(port.portgroup_uuid) !== null,

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from "../../lib/json.ts";
 import { counted } from "../../lib/text.ts";
 import type { NodeChange } from "../../model/ironic/rest.ts";
 import type { Answer } from "../openstack/session.ts";
-import { type CallState, settled, shown } from "../openstack/settled.ts";
+import { type CallState, settled, settledOnce } from "../openstack/settled.ts";
 import type { RestService } from "./service.ts";
 
 /** Called around every changing call. Tests kill the process there. */
@@ -81,9 +81,9 @@ export function createNodeClient<N>(
   failpoint: Failpoint,
   read: (node: string) => Promise<N>,
 ) {
-  const tell = async ({ method, path, body }: NodeCall): Promise<Answer> => {
+  const send = async ({ method, path, body }: NodeCall): Promise<Answer> => {
     await failpoint("rest.before");
-    const answer = await service.tell(method, path, body);
+    const answer = await service.send(method, path, body);
     await failpoint("rest.after");
     return answer;
   };
@@ -99,10 +99,10 @@ export function createNodeClient<N>(
       async look() {
         now = await read(node);
         const never = must?.(now) ?? null;
-        if (never !== null) return { why: never };
+        if (never !== null) return { reason: never };
         if (is(now)) return "made";
-        const why = (await may?.(now)) ?? null;
-        return why === null ? "open" : { why };
+        const reason = (await may?.(now)) ?? null;
+        return reason === null ? "open" : { reason };
       },
       call: () => call(now),
     };
@@ -110,7 +110,7 @@ export function createNodeClient<N>(
   /** @returns null, or the reason of the refusal @throws MigrationError N2I-E210, N2I-E211 */
   const make = ({ what, look, call, answered, isFinal }: NodeWrite, how = settled) => {
     const once = async (): Promise<Answer> => {
-      const answer = await tell(call());
+      const answer = await send(call());
       answered?.(answer);
       return answer;
     };
@@ -121,10 +121,10 @@ export function createNodeClient<N>(
     (node: string, what: string, { call, answered, ...check }: Change<N>) =>
       make({ ...prepare(node, what, check, call), ...(answered && { answered }) }, how);
   return {
-    ...{ read, tell, prepare, make },
+    ...{ read, send, prepare, make },
     change: changeBy(settled),
     /** For callers that do not read the effect themselves. */
-    changeChecked: changeBy(shown),
+    changeChecked: changeBy(settledOnce),
   };
 }
 

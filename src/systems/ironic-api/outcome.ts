@@ -12,10 +12,10 @@ export interface AdoptedMachine {
 export interface AdoptionOutcome {
   readonly done: string[];
   readonly found: string[];
-  readonly left: { readonly id: string; readonly why: string }[];
+  readonly skipped: { readonly id: string; readonly reason: string }[];
   failed: string | null;
   /** Its objects in Ironic, for messages. Empty if none is ours. */
-  stands: string;
+  state: string;
   /** An error that stops all machines. */
   broke: MigrationError | null;
 }
@@ -27,18 +27,18 @@ export function portId({ uuid }: Row): string {
 const NOBODY_KNOWS = "its objects in Ironic are unknown";
 
 export function noOutcome(): AdoptionOutcome {
-  return { done: [], found: [], left: [], failed: null, stands: NOBODY_KNOWS, broke: null };
+  return { done: [], found: [], skipped: [], failed: null, state: NOBODY_KNOWS, broke: null };
 }
 
-export function withState(why: string, { stands }: AdoptionOutcome): string {
-  return stands === "" ? why : `${why}; ${stands}`;
+export function withState(reason: string, { state }: AdoptionOutcome): string {
+  return state === "" ? reason : `${reason}; ${state}`;
 }
 
-/** Ends with the partial outcome after an error. @param tell adds a reason to the outcome */
+/** Ends with the partial outcome after an error. @param addReason adds a reason to the outcome */
 export async function toItsEnd(
   outcome: AdoptionOutcome,
   work: () => Promise<void>,
-  tell: (why: string) => void,
+  addReason: (reason: string) => void,
 ): Promise<AdoptionOutcome> {
   try {
     await work();
@@ -46,7 +46,7 @@ export async function toItsEnd(
     // Other errors are bugs.
     if (!(cause instanceof MigrationError)) throw cause;
     outcome.broke = cause;
-    tell(`${cause.code} ${cause.message}`);
+    addReason(`${cause.code} ${cause.message}`);
   }
   return outcome;
 }

@@ -45,47 +45,47 @@ const HELD =
  * Maintenance, then DELETE, never `deleted` or `provide`, which power off and wipe. A machine with
  * other changes than Ironic's own is skipped.
  *
- * @param strangers attachments by node uuid that this tool did not write
+ * @param foreign attachments by node uuid that this tool did not write
  * @source facts/ironic.md 4.6
  */
 export function remove(
   shared: Link,
   machine: AdoptedMachine,
-  strangers: ReadonlyMap<string, string>,
-  patience: RetryPolicy = retryPolicyOf(0),
+  foreign: ReadonlyMap<string, string>,
+  retryPolicy: RetryPolicy = retryPolicyOf(0),
 ): Promise<AdoptionOutcome> {
   const { uuid, node } = machine;
   const { link, hide } = hiding(shared, node);
-  const outcome = { ...noOutcome(), stands: "" };
+  const outcome = { ...noOutcome(), state: "" };
   const ids = idsOf(machine);
-  const leave = (why: string): void => {
-    const shown = withState(hide(why), outcome);
-    outcome.left.push(...ids.map((id) => ({ id, why: shown })));
+  const skip = (reason: string): void => {
+    const text = withState(hide(reason), outcome);
+    outcome.skipped.push(...ids.map((id) => ({ id, reason: text })));
   };
-  const against = { strange: strangers.get(uuid) ?? null, patience };
-  return toItsEnd(outcome, () => takeBack(link, machine, against, outcome, leave), leave);
+  const against = { strange: foreign.get(uuid) ?? null, retryPolicy };
+  return toItsEnd(outcome, () => takeBack(link, machine, against, outcome, skip), skip);
 }
 
 /** Predicts `remove` for an unchanged machine. */
 export async function judgeRemoval(
   shared: Link,
   machine: AdoptedMachine,
-  strangers: ReadonlyMap<string, string>,
+  foreign: ReadonlyMap<string, string>,
 ): Promise<RemovalForecast> {
   const { uuid, node, ports } = machine;
   const { link, hide } = hiding(shared, node);
   const ids = idsOf(machine);
-  const nothing = { found: [], left: [], waiting: [] };
-  const seen = await lookAt(link, "node", uuid);
-  if (seen === null) return { ...nothing, found: ids };
-  const there = await readPorts(link, uuid);
-  const allAre = (why: string) => ids.map((id) => ({ id, why: hide(why) }));
-  const busy = isBusy(node, seen);
+  const nothing = { found: [], skipped: [], waiting: [] };
+  const current = await lookAt(link, "node", uuid);
+  if (current === null) return { ...nothing, found: ids };
+  const existing = await readPorts(link, uuid);
+  const allAre = (reason: string) => ids.map((id) => ({ id, reason: hide(reason) }));
+  const busy = isBusy(node, current);
   if (busy !== null) return { ...nothing, waiting: allAre(busy) };
-  const why = strangers.get(uuid) ?? reasonToSkip(link, node, ports, seen, there);
-  if (why !== null) return { ...nothing, left: allAre(why) };
-  const known = new Set([`node:${uuid}`, ...there.map(portId)]);
-  return { ...nothing, found: ids.filter((id) => !known.has(id)) };
+  const reason = foreign.get(uuid) ?? reasonToSkip(link, node, ports, current, existing);
+  if (reason !== null) return { ...nothing, skipped: allAre(reason) };
+  const present = new Set([`node:${uuid}`, ...existing.map(portId)]);
+  return { ...nothing, found: ids.filter((id) => !present.has(id)) };
 }
 
 const DELETE = "its DELETE";
@@ -93,46 +93,46 @@ const DELETE = "its DELETE";
 async function takeBack(
   link: Link,
   machine: AdoptedMachine,
-  { strange, patience }: { readonly strange: string | null; readonly patience: RetryPolicy },
+  { strange, retryPolicy }: { readonly strange: string | null; readonly retryPolicy: RetryPolicy },
   outcome: AdoptionOutcome,
-  leave: (why: string) => void,
+  skip: (reason: string) => void,
 ): Promise<void> {
   const { uuid, node, ports } = machine;
   const ids = idsOf(machine);
   // Existed at the DELETE, so they count as deleted even if the response was lost.
-  const asked = new Set<string>();
+  const attempted = new Set<string>();
   const end = (): void => {
-    outcome.done.push(...ids.filter((id) => asked.has(id)));
-    outcome.found.push(...ids.filter((id) => !asked.has(id)));
+    outcome.done.push(...ids.filter((id) => attempted.has(id)));
+    outcome.found.push(...ids.filter((id) => !attempted.has(id)));
   };
   const accepted = acceptedWrites();
   for (let tries = 0; ; tries += 1) {
-    const seen = await lookAt(link, "node", uuid);
-    if (seen === null) return end();
-    if (node !== null) outcome.stands = isBeingUndone(seen.row) ? HELD : "";
-    const there = await readPorts(link, uuid);
-    const busy = isBusy(node, seen);
-    const why = busy ?? strange ?? reasonToSkip(link, node, ports, seen, there);
-    if (why === null) {
-      if (node !== null) outcome.stands = HELD;
-      const own = there.filter((port) => ids.includes(portId(port)));
-      if (node === null && own.length === 0) return end();
+    const current = await lookAt(link, "node", uuid);
+    if (current === null) return end();
+    if (node !== null) outcome.state = isBeingUndone(current.row) ? HELD : "";
+    const existing = await readPorts(link, uuid);
+    const busy = isBusy(node, current);
+    const reason = busy ?? strange ?? reasonToSkip(link, node, ports, current, existing);
+    if (reason === null) {
+      if (node !== null) outcome.state = HELD;
+      const runPorts = existing.filter((port) => ids.includes(portId(port)));
+      if (node === null && runPorts.length === 0) return end();
       const exhausted = accepted.exhausted(DELETE);
-      if (exhausted !== null) return leave(`${exhausted}, but it still exists`);
-      const mine = node === null ? own.map(portId) : [`node:${uuid}`, ...there.map(portId)];
-      const answer = await takeAway(link, uuid, node === null ? own : null, seen, () => {
-        for (const id of mine) asked.add(id);
+      if (exhausted !== null) return skip(`${exhausted}, but it still exists`);
+      const mine = node === null ? runPorts.map(portId) : [`node:${uuid}`, ...existing.map(portId)];
+      const answer = await takeAway(link, uuid, node === null ? runPorts : null, current, () => {
+        for (const id of mine) attempted.add(id);
       });
       if (answer === null) {
         if (accepted.has(DELETE)) await pause(tries);
         accepted.add(DELETE);
         continue;
       }
-      const again = answer.status === 409 ? patience(tries) : tries < TRIES;
+      const again = answer.status === 409 ? retryPolicy(tries) : tries < TRIES;
       // A 404 can also come from a proxy. The next read decides.
       if (!(again && (mayPass(answer) || answer.status === 404)))
-        return leave(`it cannot be deleted: ${answer.fault}`);
-    } else if (busy === null || !patience(tries)) return leave(why);
+        return skip(`it cannot be deleted: ${answer.fault}`);
+    } else if (busy === null || !retryPolicy(tries)) return skip(reason);
     await pause(tries);
   }
 }
@@ -151,7 +151,7 @@ function reasonToSkip(
   node: Row | null,
   ports: readonly Row[],
   { row, strange }: IronicRow,
-  there: readonly Row[],
+  existing: readonly Row[],
 ): string | null {
   if (node !== null) {
     // A failure at the last step leaves cleaning disabled.
@@ -162,13 +162,13 @@ function reasonToSkip(
     if (strange.length > 0) return `it has ${strange.join(" and ")} that this tool did not write`;
   }
   const planned = new Map(ports.map((port) => [port.uuid, port]));
-  for (const port of there) {
-    const ours = planned.get(port.uuid ?? null);
-    if (ours === undefined) {
+  for (const port of existing) {
+    const plannedPort = planned.get(port.uuid ?? null);
+    if (plannedPort === undefined) {
       if (node !== null) return `port ${String(port.uuid)} was added to it`;
       continue;
     }
-    const { differs } = compareRow(ours, port, rows.same);
+    const { differs } = compareRow(plannedPort, port, rows.same);
     if (differs.length > 0)
       return `${portId(port)} changed since it was loaded: ${differs.map(({ field }) => field).join(", ")}`;
   }
@@ -193,7 +193,7 @@ async function takeAway(
   ];
   for (const { method, path, body } of calls) {
     if (method === "DELETE") deleting();
-    const answer = await link.service.tell(method, path, body);
+    const answer = await link.service.send(method, path, body);
     if (answer.status >= 200 && answer.status < 300) continue;
     stopIfForbidden(link, `${method} ${path}`, answer);
     return answer;

@@ -18,12 +18,12 @@ export function rowsOf(doc: RestDoc, minor: number, seal: Seal) {
   return {
     /** The fields of the pinned version, secrets sealed. */
     reported(resource: Resource, body: unknown): Row {
-      const given = isObject(body) ? body : {};
-      const place = String(resource === "node" ? given.uuid : given.node_uuid);
+      const attributes = isObject(body) ? body : {};
+      const owner = String(resource === "node" ? attributes.uuid : attributes.node_uuid);
       const row: Record<string, Json> = {};
       for (const field of fields[resource])
-        if (given[field] !== undefined)
-          row[field] = sealed(given[field], seal, place, (value) =>
+        if (attributes[field] !== undefined)
+          row[field] = sealed(attributes[field], seal, owner, (value) =>
             value === MASK ? MASKED : null,
           );
       const { traits } = row;

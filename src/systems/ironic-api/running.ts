@@ -19,15 +19,15 @@ const PORTGROUPS = 26;
 /** @throws MigrationError N2I-E209 if the service is too old, N2I-E210 to N2I-E212 */
 export async function readNics(service: RestService): Promise<ExistingNics> {
   checkMinor(service, "resource classes");
-  const known = gatherNics();
+  const nics = gatherNics();
   // Both first pages are requested at once.
   const listings = kindsOf(service).map(
     (is) => [is, pages(service, `${is}s`, `&fields=node_uuid,${FIELDS}`)] as const,
   );
   for (const [is, listing] of listings)
     for await (const page of listing)
-      for (const body of page) known.put(String(objectOf(body).node_uuid), nicOf(is, body));
-  return known;
+      for (const body of page) nics.put(String(objectOf(body).node_uuid), nicOf(is, body));
+  return nics;
 }
 
 const KINDS = ["port", "portgroup"] as const;
@@ -51,25 +51,25 @@ const HELD = 5;
 /**
  * Fetches the first pages while waiting for other data.
  *
- * @param others delays the first result
+ * @param until delays the first result
  * @throws MigrationError N2I-E210 to N2I-E212
  */
 export function runningNodes(
   service: RestService,
-  cards: Promise<ExistingNics>,
-  others: Promise<unknown>,
+  nics: Promise<ExistingNics>,
+  until: Promise<unknown>,
   { all }: { readonly all: boolean },
 ): AsyncGenerator<readonly RunningNode[]> {
   const query = `&detail=true${all ? "" : CHOSEN}`;
   const listing = nodesOf(pages(service, "nodes", query, NODES_A_PAGE));
-  const held = collectUntil(others, listing);
-  held.catch(() => undefined);
+  const collected = collectUntil(until, listing);
+  collected.catch(() => undefined);
   async function* nodes(): AsyncGenerator<readonly RunningNode[]> {
-    const known = (await cards).of;
-    const first = await held;
-    const whole = (node: RunningNode) => ({ ...node, nics: known(node.uuid) });
-    for (let page = first.shift(); page !== undefined; page = first.shift()) yield page.map(whole);
-    for await (const page of listing) yield page.map(whole);
+    const nicsOf = (await nics).of;
+    const first = await collected;
+    const merge = (node: RunningNode) => ({ ...node, nics: nicsOf(node.uuid) });
+    for (let page = first.shift(); page !== undefined; page = first.shift()) yield page.map(merge);
+    for await (const page of listing) yield page.map(merge);
   }
   /** Converted early, because a page is three times as large as the result. */
   async function* nodesOf(
@@ -80,19 +80,19 @@ export function runningNodes(
   return nodes();
 }
 
-async function collectUntil<T>(others: Promise<unknown>, listing: AsyncIterator<T>): Promise<T[]> {
+async function collectUntil<T>(until: Promise<unknown>, listing: AsyncIterator<T>): Promise<T[]> {
   let waits = true;
   const ends = (): void => {
     waits = false;
   };
-  others.then(ends, ends);
-  const held: T[] = [];
-  while (waits && held.length < HELD) {
+  until.then(ends, ends);
+  const collected: T[] = [];
+  while (waits && collected.length < HELD) {
     const { done, value } = await listing.next();
     if (done === true) break;
-    held.push(value);
+    collected.push(value);
   }
-  return held;
+  return collected;
 }
 
 /**
@@ -111,8 +111,8 @@ export async function readRunning(
 
 async function readNode(service: RestService, ident: string): Promise<NodeIn | null> {
   checkMinor(service, "resource classes");
-  const asked = isUuid(ident) ? ident.toLowerCase() : ident;
-  const body = await service.ask(`/v1/nodes/${encodeURIComponent(asked)}`);
+  const idOrName = isUuid(ident) ? ident.toLowerCase() : ident;
+  const body = await service.ask(`/v1/nodes/${encodeURIComponent(idOrName)}`);
   if (body === null) return null;
   const node = nodeIn(service, body as Json); // parsed JSON
   // A node with a uuid as its name is not meant.
@@ -140,9 +140,9 @@ export function readSeveral(
   service: RestService,
   idents: readonly string[],
   most: number,
-  cards: ExistingNics["of"],
+  nics: ExistingNics["of"],
 ): Promise<readonly (RunningNode | null)[]> {
-  const of = (node: NodeIn) => nodeOf(node, cards(node.uuid));
+  const of = (node: NodeIn) => nodeOf(node, nics(node.uuid));
   return several(service, idents, most, "&detail=true", of);
 }
 
@@ -175,8 +175,8 @@ async function several<T>(
   const found =
     idents.length < SEVERAL ? new Map<string, T>() : await inList(service, idents, query, of);
   return inFlight(idents, most, async (ident) => {
-    const known = found.get(isUuid(ident) ? ident.toLowerCase() : ident);
-    if (known !== undefined) return known;
+    const cached = found.get(isUuid(ident) ? ident.toLowerCase() : ident);
+    if (cached !== undefined) return cached;
     const node = await readNode(service, ident);
     return node && of(node);
   });
@@ -190,16 +190,16 @@ async function inList<T>(
 ): Promise<ReadonlyMap<string, T>> {
   checkMinor(service, "resource classes");
   const found = new Map<string, T>();
-  const wanted = new Set(idents.map((ident) => (isUuid(ident) ? ident.toLowerCase() : ident)));
+  const keys = new Set(idents.map((ident) => (isUuid(ident) ? ident.toLowerCase() : ident)));
   let passed = 0;
   for await (const page of pages(service, "nodes", `${query}${ACTIVE}`, NODES_A_PAGE)) {
     for (const body of page) {
       const node = nodeIn(service, body);
-      const ident = wanted.has(node.uuid) ? node.uuid : node.name;
-      if (ident !== null && wanted.has(ident)) found.set(ident, of(node));
+      const ident = keys.has(node.uuid) ? node.uuid : node.name;
+      if (ident !== null && keys.has(ident)) found.set(ident, of(node));
     }
     passed += page.length;
-    if (found.size === wanted.size || passed >= idents.length * CHEAPER) break;
+    if (found.size === keys.size || passed >= idents.length * CHEAPER) break;
   }
   return found;
 }
@@ -217,28 +217,28 @@ async function nicsOf(service: RestService, node: string): Promise<readonly Nic[
 interface NodeIn {
   readonly uuid: string;
   readonly name: string | null;
-  readonly told: JsonObject;
+  readonly body: JsonObject;
 }
 
 /** @throws MigrationError N2I-E212 */
-export function nodeIn({ session }: RestService, told: Json): NodeIn {
-  if (!isObject(told) || typeof told.uuid !== "string")
+export function nodeIn({ session }: RestService, body: Json): NodeIn {
+  if (!isObject(body) || typeof body.uuid !== "string")
     throw new MigrationError("N2I-E212", `${session.url} lists an object that is not a node`);
-  return { uuid: told.uuid, name: lowerCaseText(told.name), told };
+  return { uuid: body.uuid, name: lowerCaseText(body.name), body };
 }
 
-function nodeOf({ uuid, name, told }: NodeIn, nics: readonly Nic[]): RunningNode {
-  const word = (field: string): string | null => lowerCaseText(told[field]);
+function nodeOf({ uuid, name, body }: NodeIn, nics: readonly Nic[]): RunningNode {
+  const textOf = (field: string): string | null => lowerCaseText(body[field]);
   return {
     ...{ uuid, name, nics },
-    ...{ power_state: word("power_state"), provision_state: word("provision_state") },
-    ...{ instance_uuid: word("instance_uuid"), allocation_uuid: word("allocation_uuid") },
-    ...{ resource_class: word("resource_class"), last_error: word("last_error") },
-    ...{ maintenance: told.maintenance === true, retired: told.retired === true },
-    ...{ maintenance_reason: word("maintenance_reason"), created_at: word("created_at") },
-    properties: objectOf(told.properties),
-    instance_info: objectOf(told.instance_info),
-    extra: objectOf(told.extra),
+    ...{ power_state: textOf("power_state"), provision_state: textOf("provision_state") },
+    ...{ instance_uuid: textOf("instance_uuid"), allocation_uuid: textOf("allocation_uuid") },
+    ...{ resource_class: textOf("resource_class"), last_error: textOf("last_error") },
+    ...{ maintenance: body.maintenance === true, retired: body.retired === true },
+    ...{ maintenance_reason: textOf("maintenance_reason"), created_at: textOf("created_at") },
+    properties: objectOf(body.properties),
+    instance_info: objectOf(body.instance_info),
+    extra: objectOf(body.extra),
   };
 }
 

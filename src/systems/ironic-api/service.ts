@@ -19,7 +19,7 @@ export interface RestService {
   /** Null for a missing object. @throws MigrationError N2I-E210 to N2I-E212 */
   readonly ask: (path: string) => Promise<unknown>;
   /** One changing call, without retries. */
-  readonly tell: (
+  readonly send: (
     method: "POST" | "PUT" | "PATCH" | "DELETE",
     path: string,
     body?: unknown,
@@ -34,21 +34,21 @@ const SPOKEN = "x-openstack-ironic-api-version";
 
 /** The oldest microversion of each use. @source facts/ironic.md 4.1, facts/systems.md C2 */
 const NEEDED = {
-  "resource classes": { minor: 21, needs: "resource classes need 1.21 (Ocata)" },
+  "resource classes": { minor: 21, requirement: "resource classes need 1.21 (Ocata)" },
   // The minor of automated_clean, the newest field that a driver exchange needs.
-  "driver exchange": { minor: 47, needs: "replacing a driver safely needs 1.47 (Stein)" },
-  switchover: { minor: 47, needs: "a switchover needs 1.47 (Stein)" },
-  allocation: { minor: 58, needs: "an allocation for a node in use needs 1.58 (Train)" },
+  "driver exchange": { minor: 47, requirement: "replacing a driver safely needs 1.47 (Stein)" },
+  switchover: { minor: 47, requirement: "a switchover needs 1.47 (Stein)" },
+  allocation: { minor: 58, requirement: "an allocation for a node in use needs 1.58 (Train)" },
 } as const;
 
 /** @throws MigrationError N2I-E209 if the service is too old */
 export function checkMinor(service: RestService, use: keyof typeof NEEDED): void {
-  const { minor, needs } = NEEDED[use];
-  if (service.minor < minor) throw tooOld(service.session.url, service.identity.version, needs);
+  const { minor, requirement: text } = NEEDED[use];
+  if (service.minor < minor) throw tooOld(service.session.url, service.identity.version, text);
 }
 
-function tooOld(url: string, maximum: string, needs: string): MigrationError {
-  const text = `${url} supports microversions up to ${maximum}, but ${needs} or later`;
+function tooOld(url: string, maximum: string, requirement: string): MigrationError {
+  const text = `${url} supports microversions up to ${maximum}, but ${requirement} or later`;
   return new MigrationError("N2I-E209", text);
 }
 
@@ -56,7 +56,7 @@ function tooOld(url: string, maximum: string, needs: string): MigrationError {
  * Pins the newest microversion of the newest known release that the service supports. Newer
  * services support it as well.
  *
- * @param said release, if several have the same microversions
+ * @param requested release, if several have the same microversions
  * @param limit milliseconds per call
  * @throws MigrationError N2I-E106, N2I-E202, N2I-E208, N2I-E209, N2I-E210, N2I-E211, N2I-E212
  * @source facts/ironic.md 0.8, 1.1, 4.1
@@ -65,13 +65,13 @@ export async function openService(
   cloud: Cloud,
   releases: readonly Release[],
   doc: RestDoc,
-  said: string | undefined,
+  requested: string | undefined,
   limit: number,
 ): Promise<RestService> {
   const session = await openSession(cloud, limit);
   try {
     const { minimum, maximum } = await versionsOf(session);
-    const release = releaseFor(releases, doc, maximum, said, session.url);
+    const release = releaseFor(releases, doc, maximum, requested, session.url);
     const version = release.doc.api ?? "";
     const identity: TargetIdentity = {
       engine: "rest",
@@ -83,9 +83,9 @@ export async function openService(
       release: release.doc.release,
       charset: "utf8",
     };
-    const own = session.at(version);
-    await greet(own, version);
-    return pinned({ identity, release, minor: minorOf(version) }, own, version, []);
+    const versioned = session.at(version);
+    await greet(versioned, version);
+    return pinned({ identity, release, minor: minorOf(version) }, versioned, version, []);
   } catch (error) {
     session.close();
     throw error;
@@ -93,20 +93,20 @@ export async function openService(
 }
 
 function pinned(
-  known: Pick<RestService, "identity" | "release" | "minor">,
+  base: Pick<RestService, "identity" | "release" | "minor">,
   session: ServiceSession,
   version: string,
   hidden: readonly string[],
 ): RestService {
-  const call: ServiceSession["call"] = async (words) =>
-    spoken(await session.call({ ...words, hidden }), version);
-  const own: ServiceSession = { ...session, call };
+  const call: ServiceSession["call"] = async (args) =>
+    checkedAnswer(await session.call({ ...args, hidden }), version);
+  const versioned: ServiceSession = { ...session, call };
   return {
-    ...known,
-    session: own,
-    ask: (path) => ask(own, path),
-    tell: (method, path, body) => call({ method, path, body }),
-    hiding: (secrets) => pinned(known, session, version, secrets),
+    ...base,
+    session: versioned,
+    ask: (path) => ask(versioned, path),
+    send: (method, path, body) => call({ method, path, body }),
+    hiding: (secrets) => pinned(base, session, version, secrets),
   };
 }
 
@@ -123,7 +123,7 @@ async function greet(session: ServiceSession, version: string): Promise<void> {
 /**
  * A success or 404 without the requested microversion is from a proxy, so the effect is unknown.
  */
-export function spoken(answer: Answer, version: string): Answer {
+export function checkedAnswer(answer: Answer, version: string): Answer {
   const { status } = answer;
   const tells = (status >= 200 && status < 300) || status === 404;
   if (!tells || answer.headers[SPOKEN] === version) return answer;
@@ -138,8 +138,8 @@ function otherwise({ status, headers }: Answer, version: string): string {
 /** Every Ironic has these paths. A proxy without a backend returns 404. */
 function foundAnswer(answer: Answer): Answer {
   const { status, fault } = answer;
-  const why = `${fault}, which a bare metal service never returns`;
-  return status === 404 ? { ...answer, status: 0, fault: why } : answer;
+  const reason = `${fault}, which a bare metal service never returns`;
+  return status === 404 ? { ...answer, status: 0, fault: reason } : answer;
 }
 
 async function versionsOf(
@@ -160,22 +160,22 @@ function releaseFor(
   releases: readonly Release[],
   doc: RestDoc,
   maximum: string,
-  said: string | undefined,
+  requested: string | undefined,
   url: string,
 ): Release {
-  const known = releases.filter(({ doc: { api } }) => api !== null && minorOf(api) >= doc.adopt);
-  const spoken = known.filter(({ doc: { api } }) => minorOf(api ?? "") <= minorOf(maximum));
-  const newest = spoken.at(-1)?.doc.api;
-  const fitting = spoken.filter(({ doc: { api } }) => api === newest);
-  const [only, ...others] = fitting;
+  const usable = releases.filter(({ doc: { api } }) => api !== null && minorOf(api) >= doc.adopt);
+  const compatible = usable.filter(({ doc: { api } }) => minorOf(api ?? "") <= minorOf(maximum));
+  const newest = compatible.at(-1)?.doc.api;
+  const fitting = compatible.filter(({ doc: { api } }) => api === newest);
+  const [only, ...rest] = fitting;
   // A microversion between two releases is of no known release.
-  const oldest = known[0]?.doc;
+  const oldest = usable[0]?.doc;
   if (only === undefined)
     throw tooOld(url, maximum, `adoption needs ${oldest?.api} (${oldest?.release})`);
-  const named = fitting.find((release) => release.doc.release === said);
-  if (named !== undefined) return named;
+  const matching = fitting.find((release) => release.doc.release === requested);
+  if (matching !== undefined) return matching;
   const names = fitting.map((release) => release.doc.release).join(", ");
-  if (others.length > 0)
+  if (rest.length > 0)
     throw new MigrationError(
       "N2I-E208",
       `the microversions of ${url} are those of several releases: ${names}`,
@@ -189,12 +189,12 @@ function releaseFor(
 /** @throws MigrationError N2I-E208 if the release differs from --ironic-release */
 export function expectServiceRelease(
   { release, identity }: RestService,
-  said: string | undefined,
+  requested: string | undefined,
 ): void {
-  if (said !== undefined && said !== release.doc.release)
+  if (requested !== undefined && requested !== release.doc.release)
     throw new MigrationError(
       "N2I-E208",
-      `--ironic-release is ${said}, but ${identity.address} has the microversions of ${release.doc.release}`,
+      `--ironic-release is ${requested}, but ${identity.address} has the microversions of ${release.doc.release}`,
       { fix: "Omit --ironic-release, or correct --ironic-url." },
     );
 }

@@ -17,7 +17,7 @@ export function switchCalls(service: RestService, failpoint: Failpoint) {
     throw new MigrationError("N2I-E306", `Ironic no longer has node ${node}`);
   });
   /** A malformed list must not count as empty, or a volume or VIF would be missed. */
-  async function whole(path: string, name: string): Promise<readonly Json[]> {
+  async function readList(path: string, name: string): Promise<readonly Json[]> {
     const body = await service.ask(path);
     if (!isObject(body) || !Array.isArray(body[name])) throw notThat(service, path);
     return body[name];
@@ -31,11 +31,11 @@ export function switchCalls(service: RestService, failpoint: Failpoint) {
     },
     /** The call may be repeated, because a BMC can ignore a request. */
     power(node: string, body: Parameters<typeof nodeCalls.power>[1]) {
-      let told = false;
+      let isSent = false;
       const is = ({ target_power_state }: JsonObject): boolean => {
         // The response of an accepted call was lost.
-        const isTaken = told && typeof target_power_state === "string";
-        told = true;
+        const isTaken = isSent && typeof target_power_state === "string";
+        isSent = true;
         return isTaken;
       };
       const call = () => nodeCalls.power(node, body);
@@ -48,11 +48,11 @@ export function switchCalls(service: RestService, failpoint: Failpoint) {
     },
     async volumesOf(kind: VolumeKind, node: string): Promise<readonly string[]> {
       const path = `/v1/volume/${kind}?node=${node}&fields=uuid`;
-      return (await whole(path, kind)).map((body) => String(objectOf(body).uuid));
+      return (await readList(path, kind)).map((body) => String(objectOf(body).uuid));
     },
     /** Ids of attached Neutron ports in order. */
     async vifs(node: string): Promise<readonly string[]> {
-      const all = await whole(`/v1/nodes/${node}/vifs`, "vifs");
+      const all = await readList(`/v1/nodes/${node}/vifs`, "vifs");
       return all.map((body) => String(objectOf(body).id));
     },
     allocation: (uuid: string) => bodyOf(service, `/v1/allocations/${uuid}`, uuid),

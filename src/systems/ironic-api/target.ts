@@ -49,19 +49,19 @@ export function createRestTarget(
     return sum;
   };
   let listing: Promise<Current> | undefined;
-  const patience = retryPolicyOf(lockWait);
+  const retryPolicy = retryPolicyOf(lockWait);
   return {
     identity: service.identity,
     verifier: createVerifier(link),
     service: () => readConductors(service),
     counts: async () => ({ nodes: await count("nodes"), ports: await count("ports") }),
-    async current(wanted) {
+    async current(claims) {
       listing ??= listAll(link);
-      return among(await listing, wanted);
+      return among(await listing, claims);
     },
     async judge(steps) {
       await seesAll(service);
-      const hanging = await strangers(service);
+      const hanging = await readForeign(service);
       const judged = await inFlight(
         machinesOf(steps, ({ before }) => before),
         most,
@@ -69,7 +69,7 @@ export function createRestTarget(
       );
       return {
         found: judged.flatMap(({ found }) => found),
-        left: judged.flatMap(({ left }) => left),
+        skipped: judged.flatMap(({ skipped }) => skipped),
         waiting: judged.flatMap(({ waiting }) => waiting),
       };
     },
@@ -81,7 +81,7 @@ export function createRestTarget(
       if (taking.length > 0) await seesAll(service);
       await hooks.precondition();
       touched = false;
-      const hanging = taking.length === 0 ? new Map<string, string>() : await strangers(service);
+      const hanging = taking.length === 0 ? new Map<string, string>() : await readForeign(service);
       const go = (
         machines: readonly AdoptedMachine[],
         work: (machine: AdoptedMachine) => Promise<AdoptionOutcome>,
@@ -94,7 +94,7 @@ export function createRestTarget(
         );
       const worked = [
         ...(await go(making, (machine) => adopt(link, machine, { ...hooks, unprotected }))),
-        ...(await go(taking, (machine) => remove(link, machine, hanging, patience))),
+        ...(await go(taking, (machine) => remove(link, machine, hanging, retryPolicy))),
       ];
       return performed(worked, touched);
     },
@@ -110,9 +110,9 @@ function watched(
   return {
     ...service,
     ask: (path) => turn(() => service.ask(path)),
-    async tell(method, path, body) {
+    async send(method, path, body) {
       await failpoint("rest.before");
-      const answer = await turn(() => service.tell(method, path, body));
+      const answer = await turn(() => service.send(method, path, body));
       answered(answer);
       await failpoint("rest.after");
       return answer;
@@ -145,28 +145,28 @@ function performed(outcomes: readonly Worked[], touched: boolean): Outcome {
   return {
     done: outcomes.flatMap(([, { done }]) => done),
     found: outcomes.flatMap(([, { found }]) => found),
-    left: outcomes.flatMap(([, { left }]) => left),
+    skipped: outcomes.flatMap(([, { skipped }]) => skipped),
     failed: outcomes.flatMap(([{ uuid }, { failed }]) =>
-      failed === null ? [] : [{ machine: uuid, why: failed }],
+      failed === null ? [] : [{ machine: uuid, reason: failed }],
     ),
     ...(cause !== undefined && {
       broke: {
         ...{ cause, untouched: !touched },
-        behind: outcomes.filter(([, { broke }]) => broke === null).length,
+        completed: outcomes.filter(([, { broke }]) => broke === null).length,
       },
     }),
   };
 }
 
-function among({ nodes, ports }: Current, wanted: Claims): Current {
+function among({ nodes, ports }: Current, claims: Claims): Current {
   const any = (row: Row, columns: { readonly [column: string]: ReadonlySet<unknown> }): boolean =>
     Object.entries(columns).some(([column, values]) => values.has(row[column]));
   const ofNode = {
-    uuid: new Set(wanted.uuids),
-    instance_uuid: new Set(wanted.instance_uuids),
-    name: new Set(wanted.names),
+    uuid: new Set(claims.uuids),
+    instance_uuid: new Set(claims.instance_uuids),
+    name: new Set(claims.names),
   };
-  const ofPort = { uuid: new Set(wanted.port_uuids), address: new Set(wanted.addresses) };
+  const ofPort = { uuid: new Set(claims.port_uuids), address: new Set(claims.addresses) };
   return {
     nodes: nodes.filter((row) => any(row, ofNode)),
     ports: ports.filter((row) => any(row, ofPort)),
@@ -190,7 +190,7 @@ const HANGING = [
   ["volume/targets", 32, "a volume target"],
 ] as const;
 
-async function strangers(service: RestService): Promise<Map<string, string>> {
+async function readForeign(service: RestService): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for (const [collection, since, what] of HANGING)
     if (service.minor >= since)
@@ -213,21 +213,21 @@ function createVerifier(link: Link): Verifier {
     };
   };
   let listing: ReturnType<typeof list> | undefined;
-  const there = () => {
+  const listOnce = () => {
     listing ??= list();
     return listing;
   };
   const marked = async (): Promise<readonly string[]> =>
-    [...(await there()).nodes].flatMap(([uuid, { extra }]) =>
+    [...(await listOnce()).nodes].flatMap(([uuid, { extra }]) =>
       isObject(extra) && extra.nova_bm !== undefined ? [uuid] : [],
     );
   return {
     async rows(nodeUuids) {
-      const all = await there();
-      const wanted = new Set(nodeUuids);
+      const all = await listOnce();
+      const uuids = new Set(nodeUuids);
       const of = <T>(map: ReadonlyMap<string, T>): ReadonlyMap<string, T> =>
         new Map(
-          [...wanted].flatMap((uuid) => {
+          [...uuids].flatMap((uuid) => {
             const found = map.get(uuid);
             return found === undefined ? [] : [[uuid, found] as const];
           }),

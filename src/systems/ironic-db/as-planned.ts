@@ -20,7 +20,7 @@ export function isAsPlanned(
   owner: string | null,
 ): boolean {
   const lookers = lookersOf(columns);
-  let wanted = 0;
+  let expected = 0;
   for (const name in planned) {
     const value = planned[name] ?? null;
     if (value === null) continue;
@@ -31,9 +31,9 @@ export function isAsPlanned(
     const got = raw[name] ?? null;
     const look = lookers.get(name);
     if (got === null || look === undefined || !look(got, value, seal)) return false;
-    wanted += 1;
+    expected += 1;
   }
-  return wanted === filled(raw);
+  return expected === filled(raw);
 }
 
 /** Counts columns with a value, except those that plans omit. */
@@ -51,10 +51,10 @@ type Look = (got: unknown, planned: Json, seal: Seal) => boolean;
 const LOOKERS = new WeakMap<readonly Column[], ReadonlyMap<string, Look>>();
 
 function lookersOf(columns: readonly Column[]): ReadonlyMap<string, Look> {
-  const known = LOOKERS.get(columns);
-  if (known !== undefined) return known;
-  const wanted = columns.filter(({ name }) => !NUMBERS.has(name));
-  const lookers = new Map(wanted.map((column) => [column.name, lookerOf(column)]));
+  const cached = LOOKERS.get(columns);
+  if (cached !== undefined) return cached;
+  const compared = columns.filter(({ name }) => !NUMBERS.has(name));
+  const lookers = new Map(compared.map((column) => [column.name, lookerOf(column)]));
   LOOKERS.set(columns, lookers);
   return lookers;
 }

@@ -29,13 +29,13 @@ export function bulkOf({ engine }: Pick<Database, "engine">): Bulk | null {
       if (!works || ids === null) return null;
       const drawn = owners === null && draw !== null ? await draw(ironic, rows) : null;
       const { columns, lines } = textOf(ironic, table, rows, drawn ?? (owners && ids));
-      const became = await ironic.database.run(`writing ${table}`, () =>
+      const outcome = await ironic.database.run(`writing ${table}`, () =>
         sendRows(ironic.database, { table, columns }, lines, rows.length).catch(
           orSequenceTooLow(table),
         ),
       );
-      works &&= became !== "refused";
-      if (became !== "written") return null;
+      works &&= outcome !== "refused";
+      if (outcome !== "written") return null;
       return drawn ?? (table === "nodes" ? await insertedIds(ironic) : new Map());
     },
   };
@@ -53,14 +53,14 @@ type Draw = (ironic: Ironic, rows: readonly Row[]) => Promise<NodeIds>;
 
 /** Null without a usable sequence. An INSERT reports a better error. */
 async function drawOf({ database }: Ironic): Promise<Draw | null> {
-  const own = "SELECT pg_get_serial_sequence('nodes', 'id') AS name";
-  const sql = `SELECT name, has_sequence_privilege(name, 'USAGE') AS usable FROM (${own}) s WHERE name IS NOT NULL`;
+  const sequence = "SELECT pg_get_serial_sequence('nodes', 'id') AS name";
+  const sql = `SELECT name, has_sequence_privilege(name, 'USAGE') AS usable FROM (${sequence}) s WHERE name IS NOT NULL`;
   const [{ name, usable } = {}] = await ask(database, "reading sequences", sql);
   if (usable !== true) return null;
   const next = "SELECT nextval(?::regclass) AS id FROM generate_series(1, ?)";
   return async (ironic, rows) => {
-    const given = [text(name), rows.length];
-    const ids = await ask(ironic.database, "taking ids of nodes", next, given);
+    const values = [text(name), rows.length];
+    const ids = await ask(ironic.database, "taking ids of nodes", next, values);
     return new Map(rows.map(({ uuid }, at) => [String(uuid), number(ids[at]?.id)]));
   };
 }
@@ -74,8 +74,8 @@ function textOf(
 ) {
   const names = filled(rows, release[table === "nodes" ? "node" : "port"]).map(({ name }) => name);
   const writers = names.map((name) => [name, fieldWriter(name, seal)] as const);
-  const idOf = (row: Row, known: NodeIds): number =>
-    table === "nodes" ? (known.get(String(row.uuid)) ?? 0) : nodeIdOf(row, known);
+  const idOf = (row: Row, nodeIds: NodeIds): number =>
+    table === "nodes" ? (nodeIds.get(String(row.uuid)) ?? 0) : nodeIdOf(row, nodeIds);
   function* lines(): Generator<string> {
     for (const row of rows) {
       let line = ids === null ? null : `${idOf(row, ids)}`;

@@ -14,18 +14,18 @@ import { TRAITS } from "./traits.ts";
 
 /**
  * @param writing a writable session on the database, for MySQL's privileges
- * @param said release, if several have the same alembic head
+ * @param requested release, if several have the same alembic head
  * @param traits whether the load writes traits
  * @throws MigrationError N2I-E202, N2I-E204, N2I-E206, N2I-E208
  */
 export async function checkIronic(
   database: Database,
   writing: Database,
-  known: SupportedReleases,
-  said: string | undefined,
+  supported: SupportedReleases,
+  requested: string | undefined,
   traits: boolean,
 ): Promise<{ readonly facts: IronicFacts; readonly release: Release }> {
-  const { identity, release } = await identifyTarget(database, known, said);
+  const { identity, release } = await identifyTarget(database, supported, requested);
   const stages = release.node.some(({ name }) => name === "maintenance_reason");
   const reason = stages ? "maintenance_reason" : "NULL";
   const node = {
@@ -41,7 +41,7 @@ export async function checkIronic(
     for (const { reason, ...row } of rows)
       nodes.push({ ...row, staged: isOwned(row.maintenance, reason) });
   const { conductors } = await readService(database, release);
-  const names = known.releases.map(({ doc }) => doc.release);
+  const names = supported.releases.map(({ doc }) => doc.release);
   const until = (name: string): boolean =>
     names.indexOf(release.doc.release) <= names.indexOf(name);
   return {
@@ -67,11 +67,11 @@ async function forbidden(
   { doc: { children } }: Release,
   traits: boolean,
 ): Promise<Lacking> {
-  const wanted: readonly (readonly [string, readonly Verb[]])[] = [
+  const privileges: readonly (readonly [string, readonly Verb[]])[] = [
     ...["nodes", "ports"].map((table) => [table, WRITTEN] as const),
     ...children.conductor.map((table) => [table, ["SELECT", "DELETE"]] as const),
     ...children.operator.map((table) => [table, ["SELECT"]] as const),
     ...(traits ? [[TRAITS, ["SELECT", "INSERT", "DELETE"]] as const] : []),
   ];
-  return lacking(database, new Map(wanted.map(([table, verbs]) => [table, new Set(verbs)])));
+  return lacking(database, new Map(privileges.map(([table, verbs]) => [table, new Set(verbs)])));
 }

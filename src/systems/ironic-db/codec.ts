@@ -68,12 +68,12 @@ export const GARBLED = "(not UTF-8)";
 /** Caches the last value without secrets, because consecutive rows often have the same JSON. */
 function jsonReader(): Reader {
   let last = { text: "null", value: null as Json };
-  return (raw, seal, place) => {
+  return (raw, seal, owner) => {
     const got = text(raw);
     if (got === null || got === last.text) return got === null ? null : last.value;
     try {
       const parsed = JSON.parse(got) as Json;
-      const value = sealed(parsed, seal, place);
+      const value = sealed(parsed, seal, owner);
       if (value === parsed) last = { text: got, value };
       return value;
     } catch {
@@ -82,7 +82,7 @@ function jsonReader(): Reader {
   };
 }
 
-type Reader = (raw: unknown, seal: Pick<Seal, "seal">, place: string) => Json;
+type Reader = (raw: unknown, seal: Pick<Seal, "seal">, owner: string) => Json;
 
 export function readerOf({ name, type }: Column): Reader {
   if (isJsonColumn(name)) return jsonReader();
@@ -107,8 +107,8 @@ export function readerOf({ name, type }: Column): Reader {
 const READERS = new WeakMap<readonly Column[], readonly (readonly [string, Reader])[]>();
 
 function readersOf(columns: readonly Column[]): readonly (readonly [string, Reader])[] {
-  const known = READERS.get(columns);
-  if (known !== undefined) return known;
+  const cached = READERS.get(columns);
+  if (cached !== undefined) return cached;
   const readers = columns.map((column) => [column.name, readerOf(column)] as const);
   READERS.set(columns, readers);
   return readers;
@@ -118,14 +118,14 @@ function readersOf(columns: readonly Column[]): readonly (readonly [string, Read
  * Secrets are sealed for the node, as in the snapshot, but only on demand: most rows are only
  * compared.
  */
-export function decode(raw: RawRow, columns: readonly Column[], seal: Seal, place: string): Row {
+export function decode(raw: RawRow, columns: readonly Column[], seal: Seal, owner: string): Row {
   const readers = readersOf(columns);
   const later = { seal: (clear: string, of: string) => sealedLater(clear, of, seal) };
   const row: Record<string, Json> = {};
   for (const [name, read] of readers) {
     const value = raw[name];
     if (value === null) row[name] = null;
-    else row[name] = garbled(value) ? GARBLED : read(value, later, place);
+    else row[name] = garbled(value) ? GARBLED : read(value, later, owner);
   }
   return row;
 }

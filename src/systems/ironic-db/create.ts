@@ -50,10 +50,10 @@ async function writeAll(
     const written = inMaintenance ? rows.map(staged) : rows;
     const made = await write(ironic, "nodes", written, null);
     if (made === null) return null;
-    const others = new Set(ports.map((row) => String(row.node_uuid)));
-    for (const row of rows) if (traitsOf(row).length > 0) others.add(String(row.uuid));
-    for (const uuid of made.keys()) others.delete(uuid);
-    return new Map([...made, ...(await nodeIds(ironic, [...others]))]);
+    const missing = new Set(ports.map((row) => String(row.node_uuid)));
+    for (const row of rows) if (traitsOf(row).length > 0) missing.add(String(row.uuid));
+    for (const uuid of made.keys()) missing.delete(uuid);
+    return new Map([...made, ...(await nodeIds(ironic, [...missing]))]);
   };
   const owners = nodes();
   let written: NodeIds | null;
@@ -99,7 +99,7 @@ export async function createRows(
     try {
       const write = bulk?.works() ? bulk.write : insertRows;
       if (await writeAll(writing, steps, write))
-        return { done: steps.map(({ id }) => id), found: [], left: [] };
+        return { done: steps.map(({ id }) => id), found: [], skipped: [] };
     } catch (error) {
       // A unique value is in use.
       if (!(error instanceof MigrationError && error.code === "N2I-E300")) throw error;
@@ -120,13 +120,13 @@ async function createMissing(
   const planned = new Map(steps.map((step) => [step.id, step]));
   const uuidsOf = (resource: Step["resource"]): readonly string[] =>
     rowsOf(steps, resource).map(({ uuid }) => String(uuid));
-  const there = await readRows(ironic, uuidsOf("node"), uuidsOf("port"), true);
+  const existing = await readRows(ironic, uuidsOf("node"), uuidsOf("port"), true);
   const rows = [
-    ...there.nodes.map((raw) => ["node", raw] as const),
-    ...there.ports.map((raw) => ["port", raw] as const),
+    ...existing.nodes.map((raw) => ["node", raw] as const),
+    ...existing.ports.map((raw) => ["port", raw] as const),
   ];
   const found: string[] = [];
-  const changed: { readonly id: string; readonly why: string }[] = [];
+  const changed: { readonly id: string; readonly reason: string }[] = [];
   const stale: string[] = [];
   for (const [resource, raw] of rows) {
     const id = `${resource}:${text(raw.uuid)}`;
@@ -137,10 +137,10 @@ async function createMissing(
     }
     const row = resource === "node" ? toNode(ironic, raw) : toPort(ironic, raw);
     const { differs } = compareRow(after, row, same);
-    const why = differs.map(({ field }) => field).join(", ");
+    const reason = differs.map(({ field }) => field).join(", ");
     if (differs.length === 0) found.push(id);
-    else if (owned(id) && isLoaded(resource, after, row)) changed.push({ id, why });
-    else stale.push(`${id} (${why})`);
+    else if (owned(id) && isLoaded(resource, after, row)) changed.push({ id, reason });
+    else stale.push(`${id} (${reason})`);
   }
   if (stale.length > 0)
     throw new MigrationError(
@@ -153,5 +153,5 @@ async function createMissing(
     await making?.();
     await writeAll(writing, missing, insertRows);
   }
-  return { done: missing.map(({ id }) => id), found, left: changed };
+  return { done: missing.map(({ id }) => id), found, skipped: changed };
 }

@@ -5,7 +5,7 @@ import type { Seal } from "../../model/secret.ts";
 import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
 import { read } from "../database/read.ts";
-import { askIn, columnList, lower, type RawRow, text, whole } from "../database/rows.ts";
+import { askIn, blob, columnList, lower, type RawRow, text } from "../database/rows.ts";
 import { isAsPlanned } from "./as-planned.ts";
 import { decode } from "./codec.ts";
 import { traitsOf, withTraits } from "./traits.ts";
@@ -29,13 +29,13 @@ async function rowsBy(
 ): Promise<readonly RawRow[]> {
   const { database } = ironic;
   const prefix = table === "node" ? "n" : "p";
-  const owner = table === "node" ? "" : `, ${whole(database.engine, "n.uuid")} AS node_uuid`;
-  const wanted = await keyed(database, `${table}s`, column, prefix);
+  const owner = table === "node" ? "" : `, ${blob(database.engine, "n.uuid")} AS node_uuid`;
+  const source = await keyed(database, `${table}s`, column, prefix);
   const joined =
     table === "node"
       ? ""
       : `LEFT JOIN ${await keyed(database, "nodes", "id", "n")} ON n.id = p.node_id`;
-  const sql = `SELECT ${columnsOf(ironic, table, prefix)}${owner} FROM ${wanted} ${joined} WHERE ${prefix}.${column} IN (...) ${lock}`;
+  const sql = `SELECT ${columnsOf(ironic, table, prefix)}${owner} FROM ${source} ${joined} WHERE ${prefix}.${column} IN (...) ${lock}`;
   return askIn(database, `reading ${table}s`, sql, values);
 }
 
@@ -69,20 +69,20 @@ function unique(rows: readonly RawRow[]): readonly RawRow[] {
   return [...new Map(rows.map((row) => [text(row.uuid), row])).values()];
 }
 
-export async function readCurrent(ironic: Ironic, wanted: Claims): Promise<Current> {
+export async function readCurrent(ironic: Ironic, claims: Claims): Promise<Current> {
   const hasName = ironic.release.node.some(({ name }) => name === "name");
   const nodes = [
-    ...(await rowsBy(ironic, ["node", "uuid"], wanted.uuids)),
-    ...(await rowsBy(ironic, ["node", "instance_uuid"], wanted.instance_uuids)),
-    ...(hasName ? await rowsBy(ironic, ["node", "name"], wanted.names) : []),
+    ...(await rowsBy(ironic, ["node", "uuid"], claims.uuids)),
+    ...(await rowsBy(ironic, ["node", "instance_uuid"], claims.instance_uuids)),
+    ...(hasName ? await rowsBy(ironic, ["node", "name"], claims.names) : []),
   ];
   const ports = [
-    ...(await rowsBy(ironic, ["port", "uuid"], wanted.port_uuids)),
-    ...(await rowsBy(ironic, ["port", "address"], wanted.addresses)),
+    ...(await rowsBy(ironic, ["port", "uuid"], claims.port_uuids)),
+    ...(await rowsBy(ironic, ["port", "address"], claims.addresses)),
   ];
-  const known = await withTraits(ironic, unique(nodes));
+  const rows = await withTraits(ironic, unique(nodes));
   return {
-    nodes: known.map((raw) => toNode(ironic, raw)),
+    nodes: rows.map((raw) => toNode(ironic, raw)),
     ports: unique(ports).map((raw) => toPort(ironic, raw)),
   };
 }

@@ -27,14 +27,14 @@ export function createGuard(database: Database, { node }: Release): Guard {
       const rows = await read(database, fields, from, uuids);
       return new Map(rows.map(({ uuid, ...node }) => [uuid, node]));
     },
-    write: (uuid, seen, change) =>
+    write: (uuid, expected, change) =>
       writing(database, (trx) =>
         database.run("changing a node's protection", async () => {
-          const still: Partial<Guards> = Object.fromEntries(
-            guards.map((name) => [name, seen[name]]),
+          const unchanged: Partial<Guards> = Object.fromEntries(
+            guards.map((name) => [name, expected[name]]),
           );
           const changed: number = await trx("nodes")
-            .where({ uuid, ...still })
+            .where({ uuid, ...unchanged })
             .whereNull("reservation")
             .update(change);
           return changed === 1 ? "done" : "again";

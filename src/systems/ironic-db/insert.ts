@@ -131,7 +131,7 @@ export async function insertRows(
     const chunk =
       ids === null
         ? cells
-        : cells.map((known, nth) => [...known, nodeIdOf(rows[first + nth] ?? row, ids)]);
+        : cells.map((line, nth) => [...line, nodeIdOf(rows[first + nth] ?? row, ids)]);
     await settled();
     working = database.run(`writing ${table}`, () => insertChunk(database, table, sent, chunk));
     working.catch(() => undefined); // thrown when it is awaited

@@ -23,35 +23,35 @@ async function charsetOf(database: Database): Promise<string> {
 }
 
 /**
- * @param said release, if several have the same head
+ * @param requested release, if several have the same head
  * @throws MigrationError N2I-E202 for another database, N2I-E204 for an unknown or unsupported head
  *   or other columns, N2I-E208 if `said` does not decide
  */
 export async function identifyTarget(
   database: Database,
-  known: SupportedReleases,
-  said?: string,
+  supported: SupportedReleases,
+  requested?: string,
 ): Promise<{ readonly identity: TargetIdentity; readonly release: Release }> {
   const tables = await tableNames(database);
   const missing = ["nodes", "ports", "alembic_version"].filter((table) => !tables.has(table));
   if (missing.length > 0)
     throw new MigrationError(
       "N2I-E202",
-      `--ironic-db ${database.shown} is not an Ironic database: it has no ${missing.join(", ")}${tables.has("bm_nodes") ? "; it is a nova_bm database" : ""}`,
+      `--ironic-db ${database.label} is not an Ironic database: it has no ${missing.join(", ")}${tables.has("bm_nodes") ? "; it is a nova_bm database" : ""}`,
     );
   const head = await headOf(database);
-  const release = releaseOf(head, known, database.shown, said);
+  const release = releaseOf(head, supported, database.label, requested);
   for (const [table, columns] of [
     ["nodes", release.node],
     ["ports", release.port],
   ] as const) {
-    const there = await columnNames(database, table);
-    const lacking = columns.filter(({ name }) => !there.includes(name)).map(({ name }) => name);
-    const more = there.filter((name) => !columns.some((column) => column.name === name));
+    const existing = await columnNames(database, table);
+    const lacking = columns.filter(({ name }) => !existing.includes(name)).map(({ name }) => name);
+    const more = existing.filter((name) => !columns.some((column) => column.name === name));
     if (lacking.length + more.length > 0)
       throw new MigrationError(
         "N2I-E204",
-        `--ironic-db ${database.shown}: ${table} does not match ${release.doc.release}: it lacks ${lacking.join(", ") || "nothing"}, and also has ${more.join(", ") || "nothing"}`,
+        `--ironic-db ${database.label}: ${table} does not match ${release.doc.release}: it lacks ${lacking.join(", ") || "nothing"}, and also has ${more.join(", ") || "nothing"}`,
       );
   }
   return {
@@ -101,37 +101,37 @@ function advice(
  */
 function releaseOf(
   head: string,
-  known: SupportedReleases,
-  shown: string,
-  said: string | undefined,
+  supported: SupportedReleases,
+  label: string,
+  requested: string | undefined,
 ): Release {
-  const fitting = known.releases.filter(({ doc }) => doc.alembic_head === head);
-  const [only, ...others] = fitting;
+  const fitting = supported.releases.filter(({ doc }) => doc.alembic_head === head);
+  const [only, ...rest] = fitting;
   if (only === undefined) {
-    const { is, fix } = advice(head, known);
+    const { is, fix } = advice(head, supported);
     throw new MigrationError(
       "N2I-E204",
-      `--ironic-db ${shown} is at alembic head ${head || "none"} (${is}); supported are ${known.releases.map(({ doc }) => `${doc.release} ${doc.alembic_head}`).join(", ")}`,
+      `--ironic-db ${label} is at alembic head ${head || "none"} (${is}); supported are ${supported.releases.map(({ doc }) => `${doc.release} ${doc.alembic_head}`).join(", ")}`,
       fix === undefined ? {} : { fix },
     );
   }
-  const named = fitting.find(({ doc }) => doc.release === said);
-  if (others.length === 0) return only;
-  if (named !== undefined) return named;
+  const matching = fitting.find(({ doc }) => doc.release === requested);
+  if (rest.length === 0) return only;
+  if (matching !== undefined) return matching;
   const names = fitting.map(({ doc }) => doc.release);
   throw new MigrationError(
     "N2I-E208",
-    `--ironic-db ${shown} is at alembic head ${head}, which ${names.join(", ")} share`,
+    `--ironic-db ${label} is at alembic head ${head}, which ${names.join(", ")} share`,
     { fix: `Find the release (ironic-conductor --version), then pass --ironic-release.` },
   );
 }
 
 /** @throws MigrationError N2I-E208 if the release differs from --ironic-release */
-export function expectRelease({ doc }: Release, said: string | undefined): void {
-  if (said !== undefined && said !== doc.release)
+export function expectRelease({ doc }: Release, requested: string | undefined): void {
+  if (requested !== undefined && requested !== doc.release)
     throw new MigrationError(
       "N2I-E208",
-      `--ironic-release is ${said}, but the database is at alembic head ${doc.alembic_head}, which is ${doc.release}`,
+      `--ironic-release is ${requested}, but the database is at alembic head ${doc.alembic_head}, which is ${doc.release}`,
       { fix: "Compare --ironic-db and --ironic-release." },
     );
 }

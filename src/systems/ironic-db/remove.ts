@@ -46,11 +46,11 @@ function readOnce({ database }: Ironic): ByNode {
   };
 }
 
-async function strangers(
+async function readForeign(
   ironic: Ironic,
   { byNode }: Reading,
   nodeIds: readonly number[],
-  ours: ReadonlySet<string>,
+  plannedIds: ReadonlySet<string>,
   withTraits: ReadonlySet<number>,
 ): Promise<ReadonlyMap<number, string>> {
   const { database, release } = ironic;
@@ -63,7 +63,7 @@ async function strangers(
   };
   const ports = await rowsOf("ports", ["node_id", "uuid"]);
   for (const { node_id, uuid } of ports)
-    if (!ours.has(`port:${text(uuid)}`))
+    if (!plannedIds.has(`port:${text(uuid)}`))
       found.set(integer(node_id) ?? 0, `port ${text(uuid)} was added to it`);
   for (const table of release.doc.children.operator) {
     const rows = await rowsOf(table, ["node_id"]);
@@ -100,36 +100,36 @@ async function deleteBy(
 async function part(ironic: Ironic, reading: Reading, steps: readonly Step[]) {
   const uuidsOf = (resource: Step["resource"]): readonly string[] =>
     steps.filter((step) => step.resource === resource).map(({ before }) => String(before?.uuid));
-  const there = await readRows(ironic, uuidsOf("node"), uuidsOf("port"), reading.locking);
-  const nodes = new Map(there.nodes.map((raw) => [`node:${text(raw.uuid)}`, raw]));
-  const ports = new Map(there.ports.map((raw) => [`port:${text(raw.uuid)}`, raw]));
-  const ids = there.nodes.map(({ id }) => integer(id) ?? 0);
+  const existing = await readRows(ironic, uuidsOf("node"), uuidsOf("port"), reading.locking);
+  const nodes = new Map(existing.nodes.map((raw) => [`node:${text(raw.uuid)}`, raw]));
+  const ports = new Map(existing.ports.map((raw) => [`port:${text(raw.uuid)}`, raw]));
+  const ids = existing.nodes.map(({ id }) => integer(id) ?? 0);
   const withTraits = new Set(
     steps.flatMap(({ id, before }) => {
       const raw = nodes.get(id);
-      const own = raw !== undefined && before !== null && traitsOf(before).length > 0;
-      return own ? [integer(raw.id) ?? 0] : [];
+      const hasTraits = raw !== undefined && before !== null && traitsOf(before).length > 0;
+      return hasTraits ? [integer(raw.id) ?? 0] : [];
     }),
   );
-  const named = new Set(steps.map(({ id }) => id));
-  const strange = await strangers(ironic, reading, ids, named, withTraits);
+  const stepIds = new Set(steps.map(({ id }) => id));
+  const strange = await readForeign(ironic, reading, ids, stepIds, withTraits);
 
-  const left: { id: string; why: string }[] = [];
+  const skipped: { id: string; reason: string }[] = [];
   const locked = new Set<string>();
   const going: Step[] = [];
-  const gone: string[] = [];
+  const absent: string[] = [];
   const machineOf = ({ resource, before }: Step): string =>
     String(resource === "node" ? before?.uuid : before?.node_uuid);
   // A machine's steps are undone together.
   for (const group of grouped(steps, machineOf).values()) {
-    const why = group.map((step) => reason(step, ironic, { nodes, ports, strange }));
-    const fault = why.find((text) => text !== null && text !== "gone");
+    const reasons = group.map((step) => reason(step, ironic, { nodes, ports, strange }));
+    const fault = reasons.find((text) => text !== null && text !== "gone");
     if (typeof fault === "string") {
-      left.push(...group.map(({ id }) => ({ id, why: fault })));
+      skipped.push(...group.map(({ id }) => ({ id, reason: fault })));
       if (fault.startsWith(RESERVED)) for (const { id } of group) locked.add(id);
     } else
       group.forEach((step, at) => {
-        if (why[at] === "gone") gone.push(step.id);
+        if (reasons[at] === "gone") absent.push(step.id);
         else going.push(step);
       });
   }
@@ -138,25 +138,33 @@ async function part(ironic: Ironic, reading: Reading, steps: readonly Step[]) {
       const row = rows.get(id);
       return row === undefined ? [] : [idOf(row)];
     });
-  return { going, gone, left, locked, portIds: idsOf(ports), nodeIds: idsOf(nodes), withTraits };
+  return {
+    going,
+    absent,
+    skipped,
+    locked,
+    portIds: idsOf(ports),
+    nodeIds: idsOf(nodes),
+    withTraits,
+  };
 }
 
 /** @throws Error for an id that is no safe integer, which Ironic does not have */
 function idOf({ id }: RawRow): number {
-  const known = integer(id);
-  if (known === null) throw new Error(`a row has the id ${text(id)}`);
-  return known;
+  const parsed = integer(id);
+  if (parsed === null) throw new Error(`a row has the id ${text(id)}`);
+  return parsed;
 }
 
 /** Predicts `removeRows` without locks. Tables without an index are read at the first batch. */
 export function createJudge(ironic: Ironic): (steps: readonly Step[]) => Promise<RemovalForecast> {
   const reading = { locking: false, byNode: readOnce(ironic) };
   return async (steps) => {
-    const { gone, left, locked } = await part(ironic, reading, steps);
+    const { absent, skipped, locked } = await part(ironic, reading, steps);
     return {
-      found: gone,
-      left: left.filter(({ id }) => !locked.has(id)),
-      waiting: left.filter(({ id }) => locked.has(id)),
+      found: absent,
+      skipped: skipped.filter(({ id }) => !locked.has(id)),
+      waiting: skipped.filter(({ id }) => locked.has(id)),
     };
   };
 }
@@ -164,14 +172,14 @@ export function createJudge(ironic: Ironic): (steps: readonly Step[]) => Promise
 /** @param ironic in a transaction */
 export async function removeRows(ironic: Ironic, steps: readonly Step[]) {
   const parted = await part(ironic, { locking: true, byNode: byKey }, steps);
-  const { going, gone, left, locked, portIds, nodeIds, withTraits } = parted;
+  const { going, absent, skipped, locked, portIds, nodeIds, withTraits } = parted;
   await deleteBy(ironic, "ports", "id", portIds);
   const traits = nodeIds.filter((id) => withTraits.has(id));
   await deleteBy(ironic, TRAITS, "node_id", traits);
   for (const table of ironic.release.doc.children.conductor)
     await deleteBy(ironic, table, "node_id", nodeIds);
   await deleteBy(ironic, "nodes", "id", nodeIds);
-  return { done: going.map(({ id }) => id), found: gone, left, locked };
+  return { done: going.map(({ id }) => id), found: absent, skipped, locked };
 }
 
 const RESERVED = "reserved by conductor ";
@@ -188,8 +196,8 @@ function reason(step: Step, ironic: Ironic, { nodes, ports, strange }: CurrentRo
   if (raw === undefined) return "gone";
   if (step.resource === "node") {
     if (text(raw.reservation) !== null) return `${RESERVED}${text(raw.reservation)}`;
-    const stranger = strange.get(integer(raw.id) ?? 0);
-    if (stranger !== undefined) return stranger;
+    const foreignReason = strange.get(integer(raw.id) ?? 0);
+    if (foreignReason !== undefined) return foreignReason;
   }
   if (isWritten(ironic, step.resource, raw, step.before)) return null;
   const row: Row = step.resource === "node" ? toNode(ironic, raw) : toPort(ironic, raw);

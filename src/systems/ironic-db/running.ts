@@ -19,7 +19,7 @@ export async function openRunning(database: Database) {
   if (missing.length > 0)
     throw new MigrationError(
       "N2I-E202",
-      `--ironic-db ${database.shown} is not an Ironic database: it has no ${missing.join(", ")}`,
+      `--ironic-db ${database.label} is not an Ironic database: it has no ${missing.join(", ")}`,
     );
   const of = async (table: string): Promise<ReadonlySet<string>> =>
     new Set(tables.has(table) ? await columnNames(database, table) : []);
@@ -27,14 +27,14 @@ export async function openRunning(database: Database) {
   if (!nodes.has("resource_class"))
     throw new MigrationError(
       "N2I-E204",
-      `--ironic-db ${database.shown} has no resource classes, which came with Newton`,
+      `--ironic-db ${database.label} has no resource classes, which came with Newton`,
     );
   return {
     async nics(): Promise<ExistingNics> {
-      const known = gatherNics();
-      await readNics(database, { is: "port", columns: ports }, known);
-      if (groups.size > 0) await readNics(database, { is: "portgroup", columns: groups }, known);
-      return known;
+      const gathered = gatherNics();
+      await readNics(database, { is: "port", columns: ports }, gathered);
+      if (groups.size > 0) await readNics(database, { is: "portgroup", columns: groups }, gathered);
+      return gathered;
     },
     nodes: (nics: ExistingNics["of"], { all }: { readonly all: boolean }) =>
       readNodes(database, nodes, nics, all ? "1 = 1" : CHOSEN),
@@ -56,16 +56,16 @@ function column<R extends (value: unknown) => unknown>(
 async function readNics(
   database: Database,
   { is, columns }: { readonly is: Nic["is"]; readonly columns: ReadonlySet<string> },
-  known: ReturnType<typeof gatherNics>,
+  nics: ReturnType<typeof gatherNics>,
 ): Promise<void> {
   const fields = {
-    ...{ uuid: string, address: word, extra: json },
+    ...{ uuid: string, address: filled, extra: json },
     node: sql(`(SELECT n.uuid FROM nodes n WHERE n.id = ${is}s.node_id)`, string),
     internal_info: column(columns, "internal_info", json),
   };
   for await (const page of inOrder(database, fields, `${is}s`, "1 = 1"))
     for (const { uuid, address, extra, node, internal_info } of page)
-      known.put(node, { is, uuid, address, vif: vifOf(internal_info, extra) });
+      nics.put(node, { is, uuid, address, vif: vifOf(internal_info, extra) });
 }
 
 async function* readNodes(
@@ -76,18 +76,18 @@ async function* readNodes(
 ): AsyncGenerator<readonly RunningNode[]> {
   const allocation = "(SELECT a.uuid FROM allocations a WHERE a.id = nodes.allocation_id)";
   const fields = {
-    ...{ uuid: string, name: word, power_state: word, provision_state: word },
-    ...{ instance_uuid: word, resource_class: word, last_error: word, created_at: word },
-    ...{ maintenance: isTrue, maintenance_reason: word },
+    ...{ uuid: string, name: filled, power_state: filled, provision_state: filled },
+    ...{ instance_uuid: filled, resource_class: filled, last_error: filled, created_at: filled },
+    ...{ maintenance: isTrue, maintenance_reason: filled },
     ...{ properties: json, instance_info: json, extra: json },
-    allocation_uuid: sql(columns.has("allocation_id") ? allocation : "NULL", word),
+    allocation_uuid: sql(columns.has("allocation_id") ? allocation : "NULL", filled),
     retired: column(columns, "retired", isTrue),
   };
   for await (const page of inOrder(database, fields, "nodes", where))
     yield page.map((row: RowOf<typeof fields>) => ({ ...row, nics: nics(row.uuid) }));
 }
 
-function word(value: unknown): string | null {
+function filled(value: unknown): string | null {
   return text(value) || null;
 }
 

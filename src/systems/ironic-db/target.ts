@@ -24,7 +24,7 @@ import { withTraits } from "./traits.ts";
 /** Called around the commit of every batch. Tests kill the process or cut the connection there. */
 type Failpoint = (point: "commit.before" | "commit.after") => Promise<void>;
 
-const NONE: Outcome = { done: [], found: [], left: [] };
+const NONE: Outcome = { done: [], found: [], skipped: [] };
 
 interface Load {
   /** In maintenance with our reason, for `release` to hand over. */
@@ -48,8 +48,8 @@ export function createTarget(
   const { database, release } = ironic;
   const bulk = bulkOf(database);
   // One limit for all batches, because a dead conductor's locks never end.
-  const patience = { ms: load.lockWait, rest: load.rest ?? sleep };
-  type Batch = (...given: Parameters<Target["perform"]>) => Promise<Removed>;
+  const lockBudget = { ms: load.lockWait, rest: load.rest ?? sleep };
+  type Batch = (...args: Parameters<Target["perform"]>) => Promise<Removed>;
   const transact: Batch = async (steps, { owned, precondition, making, observed }) => {
     const performed = await writing(database, async (_, inside) => {
       // MySQL's snapshot starts at the first unlocked read, which must follow the row locks.
@@ -69,10 +69,10 @@ export function createTarget(
         ...(making && { making }),
       };
       const made = creating.length === 0 ? NONE : await createRows(where, creating, owned);
-      const gone = removing.length === 0 ? null : await removeRows(within, removing);
+      const removed = removing.length === 0 ? null : await removeRows(within, removing);
       await observed(made);
       await failpoint("commit.before");
-      return gone ?? { ...made, locked: new Set<string>() };
+      return removed ?? { ...made, locked: new Set<string>() };
     });
     await failpoint("commit.after");
     return performed;
@@ -85,12 +85,12 @@ export function createTarget(
       ports: await countRows(database, "ports"),
     }),
     service: () => readService(database, release),
-    current: (wanted) => readCurrent(ironic, wanted),
+    current: (claims) => readCurrent(ironic, claims),
     judge: createJudge(ironic),
     lock: () => lockTarget(database),
     async perform(steps, hooks) {
       const performed = await transact(steps, hooks);
-      return untilUnlocked(performed, patience, (locked) =>
+      return untilUnlocked(performed, lockBudget, (locked) =>
         transact(
           steps.filter(({ id }) => locked.has(id)),
           hooks,
@@ -106,30 +106,30 @@ const LOOK_MS = 500;
  * Retries removals that locks prevented in new transactions, because an open one would prevent the
  * unlock.
  *
- * @param patience remaining milliseconds, which this reduces
+ * @param lockBudget remaining milliseconds, which this reduces
  * @returns with `broke` after an error, because the first transaction is committed
  */
 async function untilUnlocked(
   first: Removed,
-  patience: { ms: number; readonly rest: (milliseconds: number) => Promise<void> },
+  lockBudget: { ms: number; readonly rest: (milliseconds: number) => Promise<void> },
   again: (locked: ReadonlySet<string>) => Promise<Removed>,
 ): Promise<Outcome> {
   let { locked, ...all } = first;
-  while (locked.size > 0 && patience.ms > 0) {
-    await patience.rest(LOOK_MS);
-    patience.ms -= LOOK_MS;
+  while (locked.size > 0 && lockBudget.ms > 0) {
+    await lockBudget.rest(LOOK_MS);
+    lockBudget.ms -= LOOK_MS;
     const tried = locked;
     try {
-      const { locked: still, ...more } = await again(tried);
+      const { locked: remaining, ...more } = await again(tried);
       all = {
         done: [...all.done, ...more.done],
         found: [...all.found, ...more.found],
-        left: [...all.left.filter(({ id }) => !tried.has(id)), ...more.left],
+        skipped: [...all.skipped.filter(({ id }) => !tried.has(id)), ...more.skipped],
       };
-      locked = still;
+      locked = remaining;
     } catch (cause) {
       if (!(cause instanceof MigrationError)) throw cause;
-      return { ...all, broke: { cause, behind: 0 } };
+      return { ...all, broke: { cause, completed: 0 } };
     }
   }
   return all;
@@ -144,9 +144,9 @@ function createVerifier(ironic: Ironic): Verifier {
       const unreadable = new Map<string, string>();
       const look = (resource: Resource, raw: RawRow, owner: string | null): Row => {
         const uuid = string(raw.uuid);
-        const wanted = planned(uuid);
-        if (wanted !== undefined && isAsPlanned(raw, wanted, release[resource], seal, owner))
-          return wanted;
+        const expected = planned(uuid);
+        if (expected !== undefined && isAsPlanned(raw, expected, release[resource], seal, owner))
+          return expected;
         const row = owner === null ? toNode(ironic, raw) : toPort(ironic, raw, owner);
         for (const column in row)
           if ((row[column] === UNREADABLE || row[column] === GARBLED) && !unreadable.has(uuid))
@@ -166,9 +166,9 @@ function createVerifier(ironic: Ironic): Verifier {
         const owner = owners.get(number(raw.node_id));
         if (owner === undefined) continue;
         const port = look("port", raw, owner);
-        const others = ports.get(owner);
-        if (others === undefined) ports.set(owner, [port]);
-        else others.push(port);
+        const list = ports.get(owner);
+        if (list === undefined) ports.set(owner, [port]);
+        else list.push(port);
       }
       return { nodes, ports, unreadable };
     },

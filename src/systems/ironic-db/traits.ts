@@ -24,8 +24,8 @@ export async function withTraits(
   const rows = await read(database, { node_id: number, trait: string }, from, ids);
   const traits = valuesBy(rows, "node_id", "trait");
   return nodes.map((row) => {
-    const own = traits.get(number(row.id));
-    return own === undefined ? row : { ...row, traits: own.toSorted() };
+    const nodeTraits = traits.get(number(row.id));
+    return nodeTraits === undefined ? row : { ...row, traits: nodeTraits.toSorted() };
   });
 }
 

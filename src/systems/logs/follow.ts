@@ -25,19 +25,19 @@ export async function follow(path: string) {
   let here: FilePosition = { ...found, offset: found.size };
   const read = async (): Promise<readonly string[]> => {
     const before = here;
-    const there = await opened(path).catch(() => null);
-    if (there === null) return gained(before);
-    if (there.inode === before.inode) {
-      await there.handle.close();
-      const other = !same(before.head, there.head);
+    const reopened = await opened(path).catch(() => null);
+    if (reopened === null) return gained(before);
+    if (reopened.inode === before.inode) {
+      await reopened.handle.close();
+      const other = !same(before.head, reopened.head);
       if (other) before.offset = 0;
       // During a copy over it, the file is shorter than before.
-      if (other || there.head.length > before.head.length) before.head = there.head;
+      if (other || reopened.head.length > before.head.length) before.head = reopened.head;
       return gained(before);
     }
-    const whole = there.head.length >= before.head.length;
-    const copied = whole && same(before.head, there.head);
-    here = { ...there, offset: copied ? before.offset : 0 };
+    const hasFullHead = reopened.head.length >= before.head.length;
+    const copied = hasFullHead && same(before.head, reopened.head);
+    here = { ...reopened, offset: copied ? before.offset : 0 };
     const rest = copied ? [] : await gained(before).catch(() => []);
     await before.handle.close();
     return [...rest, ...(await gained(here))];
@@ -58,16 +58,16 @@ function same(before: Buffer, now: Buffer): boolean {
   return before.subarray(0, length).equals(now.subarray(0, length));
 }
 
-async function gained(place: FilePosition): Promise<readonly string[]> {
-  const { size } = await place.handle.stat();
-  if (size <= place.offset) return [];
-  const from = Math.max(place.offset, size - MOST);
-  const bytes = await bytesAt(place.handle, from, size - from);
+async function gained(position: FilePosition): Promise<readonly string[]> {
+  const { size } = await position.handle.stat();
+  if (size <= position.offset) return [];
+  const from = Math.max(position.offset, size - MOST);
+  const bytes = await bytesAt(position.handle, from, size - from);
   const end = bytes.lastIndexOf(0x0a) + 1;
   // Skips the first line, which is cut.
-  const start = from > place.offset ? bytes.indexOf(0x0a) + 1 : 0;
+  const start = from > position.offset ? bytes.indexOf(0x0a) + 1 : 0;
   if (end === 0 && size - from < MOST) return [];
-  place.offset = end === 0 ? size : from + end;
+  position.offset = end === 0 ? size : from + end;
   return bytes.toString("utf8", start, end).split("\n").slice(0, -1);
 }
 

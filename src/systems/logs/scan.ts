@@ -42,6 +42,6 @@ export async function openLog(path: string, to: Purpose): Promise<FileHandle> {
 }
 
 export function logFault(path: string, to: Purpose, cause: unknown): MigrationError {
-  const why = systemCode(cause) ?? "unknown failure";
-  return new MigrationError("N2I-E105", `cannot ${to} ${path}: ${why}`, { cause });
+  const reason = systemCode(cause) ?? "unknown failure";
+  return new MigrationError("N2I-E105", `cannot ${to} ${path}: ${reason}`, { cause });
 }

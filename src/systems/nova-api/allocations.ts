@@ -2,7 +2,7 @@ import { type JsonObject, objectOf } from "../../lib/json.ts";
 import type { Cloud } from "../openstack/cloud.ts";
 import { PLACEMENT } from "../openstack/kinds.ts";
 import { type Answer, ask, openSession } from "../openstack/session.ts";
-import { type CallState, shown } from "../openstack/settled.ts";
+import { type CallState, settledOnce } from "../openstack/settled.ts";
 
 /** First with consumer_generation (Rocky). @source placement: rest_api_version_history.rst */
 const VERSION = "1.28";
@@ -12,12 +12,12 @@ export async function openServerAllocations(cloud: Cloud, limit: number) {
   const session = (await openSession(cloud, limit, PLACEMENT)).at(VERSION);
   const read = async (server: string): Promise<JsonObject> =>
     objectOf(await ask(session, `/allocations/${server}`));
-  const stand = async (server: string, from: string, to: string): Promise<CallState> => {
+  const stateOf = async (server: string, from: string, to: string): Promise<CallState> => {
     const has = Object.keys(objectOf((await read(server)).allocations));
     const [first, ...more] = has;
     if (more.length === 0 && first === to) return "made";
     if (more.length === 0 && first === from) return "open";
-    return { why: `Placement has server ${server} on ${has.join(", ") || "no provider"}` };
+    return { reason: `Placement has server ${server} on ${has.join(", ") || "no provider"}` };
   };
   /** Nova's resource tracker reserves a node in use, which prevents allocations. */
   async function offered(node: string, resources: JsonObject): Promise<Answer | null> {
@@ -34,13 +34,13 @@ export async function openServerAllocations(cloud: Cloud, limit: number) {
   return {
     close: session.close,
     /** Whether the server's only node is one of these. */
-    stand,
+    stateOf,
     /** @returns null, or the reason of the refusal */
     move: (server: string, from: string, to: string) =>
-      shown(
+      settledOnce(
         session,
         `PUT of the allocations of ${server}`,
-        () => stand(server, from, to),
+        () => stateOf(server, from, to),
         async () => {
           const { allocations, project_id, user_id, consumer_generation } = await read(server);
           const { resources } = objectOf(objectOf(allocations)[from]);
@@ -59,5 +59,5 @@ export async function openServerAllocations(cloud: Cloud, limit: number) {
 /** Its calls throw MigrationError N2I-E210 to N2I-E212. */
 export type ServerAllocations = Pick<
   Awaited<ReturnType<typeof openServerAllocations>>,
-  "stand" | "move"
+  "stateOf" | "move"
 >;

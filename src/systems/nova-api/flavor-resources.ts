@@ -29,7 +29,7 @@ export function resourcesOf(flavor: JsonObject): FlavorResources {
   const [cpu, ram, root, ephemeral, swap] = [
     ...[flavor.vcpus, flavor.ram, flavor.disk],
     ...[flavor["OS-FLV-EXT-DATA:ephemeral"], flavor.swap],
-  ].map((told) => Number(told ?? 0) || 0) as [number, number, number, number, number];
+  ].map((value) => Number(value ?? 0) || 0) as [number, number, number, number, number];
   const sizes = [
     ...(resources.has("PCPU") ? [] : [["VCPU", cpu] as const]),
     ["MEMORY_MB", ram] as const,
@@ -51,9 +51,9 @@ export async function readFlavor(
 }
 
 /** Finds a flavor by id or name, like Nova's client. Null if it does not exist. */
-export async function findFlavor(session: ServiceSession, asked: string): Promise<string | null> {
+export async function findFlavor(session: ServiceSession, ref: string): Promise<string | null> {
   const { id } = objectOf(
-    objectOf(await ask(session, `/flavors/${encodeURIComponent(asked)}`)).flavor,
+    objectOf(await ask(session, `/flavors/${encodeURIComponent(ref)}`)).flavor,
   );
   if (typeof id === "string") return id;
   const markers = new Set([""]);
@@ -61,8 +61,8 @@ export async function findFlavor(session: ServiceSession, asked: string): Promis
     const body = await ask(session, `/flavors/detail?is_public=None${marker}`);
     const { flavors } = objectOf(body);
     const page = (Array.isArray(flavors) ? (flavors as readonly Json[]) : []).map(objectOf);
-    const named = page.find(({ name }) => name === asked)?.id;
-    if (typeof named === "string") return named;
+    const flavorId = page.find(({ name }) => name === ref)?.id;
+    if (typeof flavorId === "string") return flavorId;
     marker = page.length === 0 ? "" : `&marker=${encodeURIComponent(String(page.at(-1)?.id))}`;
     // A service without paging returns the same page again.
     if (markers.has(marker)) return null;

@@ -11,13 +11,13 @@ export async function openOffers(cloud: Cloud, limit: number) {
     async of(node: string, inventory: string) {
       const body = await ask(session, `/resource_providers/${node}/inventories`);
       const all = objectOf(objectOf(body).inventories);
-      const own = all[inventory];
-      if (!isObject(own)) return null;
+      const entry = all[inventory];
+      if (!isObject(entry)) return null;
       const totals = new Map(
         Object.entries(all).map(([name, one]) => [name, Number(objectOf(one).total ?? 0)]),
       );
       // Nova's resource tracker reserves a node that is in use or unusable.
-      return { total: Number(own.total ?? 0), reserved: Number(own.reserved ?? 0), totals };
+      return { total: Number(entry.total ?? 0), reserved: Number(entry.reserved ?? 0), totals };
     },
     /** Includes servers before their build. */
     async claims(node: string) {

@@ -125,13 +125,13 @@ async function* listed(session: ServiceSession): AsyncGenerator<readonly JsonObj
 
 function serverOf(body: Json): NovaServer | null {
   if (!isObject(body) || typeof body.id !== "string") return null;
-  const word = (field: string): string | null => {
+  const text = (field: string): string | null => {
     const value = body[field];
     return typeof value === "string" && value !== "" ? value : null;
   };
   return {
-    ...{ id: body.id, status: word("status") ?? "UNKNOWN", task: word("OS-EXT-STS:task_state") },
-    node: word(NODE),
+    ...{ id: body.id, status: text("status") ?? "UNKNOWN", task: text("OS-EXT-STS:task_state") },
+    node: text(NODE),
     seesNode: NODE in body,
     fault: String(objectOf(body.fault).message ?? "no reason given"),
     locked: body.locked === true,

@@ -55,13 +55,13 @@ export async function openServers(
       `${session.url} does not support microversion ${PINNED}, which creates a server on a specified node`,
     );
   }
-  const tell: ServiceSession["call"] = async (words) => {
+  const send: ServiceSession["call"] = async (args) => {
     await failpoint("rest.before");
-    const answer = await session.call(words);
+    const answer = await session.call(args);
     await failpoint("rest.after");
     return answer;
   };
-  const at: At = { session, tell };
+  const at: At = { session, send };
   return {
     project: session.project,
     close: session.close,
@@ -76,14 +76,14 @@ export async function openServers(
     find: (mark: string, node: string, instance: string | null = null) =>
       find(at, mark, node, instance),
     /** Other unscheduled servers with the mark, created by a delayed call. */
-    twins: (mark: string, own: string) => twins(at, mark, own),
-    still: (id: string) => still(at, id),
+    twins: (mark: string, serverId: string) => twins(at, mark, serverId),
+    waitUntilIdle: (id: string) => waitUntilIdle(at, id),
     /** Nova's power sync may already have stopped the server. */
     built: ({ id }: MadeServer) => reached(at, id, ["ACTIVE", "SHUTOFF"]),
     flavor: (id: string) => readFlavor(session, id),
-    flavorId: (asked: string) => findFlavor(session, asked),
+    flavorId: (idOrName: string) => findFlavor(session, idOrName),
     zones: () => readZones(session),
-    create: (asked: ServerRequest, how: Creating) => create(at, asked, how),
+    create: (request: ServerRequest, how: Creating) => create(at, request, how),
     turn: (id: string, to: Turned, may: May) => turn(at, id, to, may),
     remove: (id: string, may: May) => remove(at, id, may),
   };
@@ -91,7 +91,7 @@ export async function openServers(
 
 interface At {
   readonly session: ServiceSession;
-  readonly tell: ServiceSession["call"];
+  readonly send: ServiceSession["call"];
 }
 
 type ReachedServer = Pick<NovaServer, "status" | "fault">;
@@ -115,13 +115,13 @@ async function find(
   return serverStateOf(await findAll(session, mark), node, instance);
 }
 
-async function twins({ session }: At, mark: string, own: string): Promise<readonly NovaServer[]> {
+async function twins({ session }: At, mark: string, id: string): Promise<readonly NovaServer[]> {
   const all = await findAll(session, mark);
-  return all.filter((one) => one.id !== own && one.node === null && unsure(one) === null);
+  return all.filter((one) => one.id !== id && one.node === null && unsure(one) === null);
 }
 
 /** Waits until Nova has no task for it. */
-async function still(at: At, id: string): Promise<NovaServer | null> {
+async function waitUntilIdle(at: At, id: string): Promise<NovaServer | null> {
   let now = await read(at.session, id);
   for (let tries = 0; tries < MOST; tries += 1) {
     if (now === null || (now.task === null && now.status !== "BUILD")) return now;
@@ -155,7 +155,7 @@ const PASSING = new Set(["BUILD", "ACTIVE", "SHUTOFF"]);
 /** Creates the server unless one with this mark exists. */
 async function create(
   at: At,
-  asked: ServerRequest,
+  spec: ServerRequest,
   { mark, isNew, may }: Creating,
 ): Promise<MadeServer | OverQuota | string> {
   let untold = isNew;
@@ -163,23 +163,23 @@ async function create(
   let made: MadeServer | null = null;
   let isOver = false;
   const found = async (): Promise<MadeServer | string | null> => {
-    const server = await find(at, mark, asked.node, null);
+    const server = await find(at, mark, spec.node, null);
     return server && (unsure(server) ?? { id: server.id });
   };
   const look = async (): Promise<CallState> => {
-    const known = untold ? null : await found();
+    const existing = untold ? null : await found();
     untold = false;
-    if (typeof known === "string") return { why: known };
-    made = known;
+    if (typeof existing === "string") return { reason: existing };
+    made = existing;
     return made === null ? callStateOf(await may()) : "made";
   };
-  const why = await settled(
+  const reason = await settled(
     at.session,
-    `server ${asked.name}`,
+    `server ${spec.name}`,
     look,
     async () => {
       calls += 1;
-      const answer = await at.tell({ method: "POST", path: "/servers", body: bodyOf(asked, mark) });
+      const answer = await at.send({ method: "POST", path: "/servers", body: bodyOf(spec, mark) });
       const { id } = objectOf(objectOf(answer.body).server);
       if (typeof id === "string") made = { id };
       return answer;
@@ -189,12 +189,12 @@ async function create(
       return status === 409 || isOver;
     },
   );
-  if (why !== null) return isOver ? { over: why } : why;
-  const known = made ?? (await found());
-  if (typeof known === "string") return known;
-  return known === null
+  if (reason !== null) return isOver ? { over: reason } : reason;
+  const existing = made ?? (await found());
+  if (typeof existing === "string") return existing;
+  return existing === null
     ? `${at.session.url} answered POST /servers without the server; is a proxy in between?`
-    : { ...known, again: calls > 1 };
+    : { ...existing, again: calls > 1 };
 }
 
 /** @source nova 26: exception.py, OverQuota and its like; oslo.limit: ProjectOverLimit */
@@ -205,28 +205,28 @@ interface OverQuota {
   readonly over: string;
 }
 
-function callStateOf(why: string | null): CallState {
-  return why === null ? "open" : { why };
+function callStateOf(reason: string | null): CallState {
+  return reason === null ? "open" : { reason };
 }
 
 /** Nova refuses it in some statuses, which the next read shows. */
 async function turn(at: At, id: string, to: Turned, may: May): Promise<string | null> {
-  const word = to === "ACTIVE" ? "os-start" : "os-stop";
+  const action = to === "ACTIVE" ? "os-start" : "os-stop";
   let untold = true;
   const look = async (): Promise<CallState> => {
-    const now = untold ? undefined : await still(at, id);
+    const now = untold ? undefined : await waitUntilIdle(at, id);
     untold = false;
-    if (now === null) return { why: `server ${id} no longer exists` };
+    if (now === null) return { reason: `server ${id} no longer exists` };
     if (now?.status === to) return "made";
     if (now === undefined || now.status === "ACTIVE" || now.status === "SHUTOFF")
       return callStateOf(await may());
-    return { why: `server ${id} is ${now.status}: ${now.fault}` };
+    return { reason: `server ${id} is ${now.status}: ${now.fault}` };
   };
   const path = `/servers/${id}/action`;
-  const why = await settled(at.session, `${word} of server ${id}`, look, () =>
-    at.tell({ method: "POST", path, body: { [word]: null } }),
+  const reason = await settled(at.session, `${action} of server ${id}`, look, () =>
+    at.send({ method: "POST", path, body: { [action]: null } }),
   );
-  if (why !== null) return why;
+  if (reason !== null) return reason;
   const now = await reached(at, id, [to]);
   if (now?.status === to) return null;
   const failed = now?.status === "ERROR" ? `: ${now.fault}` : "";
@@ -237,8 +237,8 @@ async function turn(at: At, id: string, to: Turned, may: May): Promise<string | 
 /** Also completes a deferred delete. */
 async function remove(at: At, id: string, may: May): Promise<string | null> {
   const path = `/servers/${id}`;
-  const why = await ended(at, id, { method: "DELETE", path }, may);
-  if (why !== KEPT) return why;
+  const reason = await ended(at, id, { method: "DELETE", path }, may);
+  if (reason !== KEPT) return reason;
   // At the end of the interval, nova-compute would tear down the node, even if it is in use again.
   const force = { method: "POST", path: `${path}/action`, body: { forceDelete: null } } as const;
   return ended(at, id, force, may);
@@ -250,22 +250,22 @@ const KEPT = "SOFT_DELETED";
 async function ended(
   at: At,
   id: string,
-  words: Parameters<ServiceSession["call"]>[0],
+  args: Parameters<ServiceSession["call"]>[0],
   may: May,
 ): Promise<string | null> {
   const isRetained = (now: NovaServer): boolean => now.status === KEPT && now.task === null;
   const look = async (): Promise<CallState> => {
     const now = await read(at.session, id);
     const isDeleting = now === null || now.task?.endsWith("deleting") === true;
-    if (isDeleting || (words.method === "DELETE" && isRetained(now))) return "made";
+    if (isDeleting || (args.method === "DELETE" && isRetained(now))) return "made";
     return callStateOf(await may());
   };
-  const why = await settled(at.session, `the end of server ${id}`, look, () => at.tell(words));
-  if (why !== null) return why;
+  const reason = await settled(at.session, `the end of server ${id}`, look, () => at.send(args));
+  if (reason !== null) return reason;
   for (let tries = 0; tries < MOST; tries += 1) {
     const now = await read(at.session, id);
     if (now === null) return null;
-    if (words.method === "DELETE" && isRetained(now)) return KEPT;
+    if (args.method === "DELETE" && isRetained(now)) return KEPT;
     if (now.status === "ERROR" && now.task === null && tries > FEW)
       return `Nova cannot delete server ${id}: ${now.fault}`;
     await pause(tries);
@@ -278,8 +278,8 @@ const MOST = 450;
 /** Reads after which an ERROR is new. */
 const FEW = 10;
 
-function bodyOf(asked: ServerRequest, mark: string): JsonObject {
-  const { name, description, zone, flavor, image, ports, metadata, node } = asked;
+function bodyOf(request: ServerRequest, mark: string): JsonObject {
+  const { name, description, zone, flavor, image, ports, metadata, node } = request;
   return {
     server: {
       ...{ name, flavorRef: flavor, metadata: { ...metadata, [MARK]: mark } },

@@ -25,10 +25,10 @@ export async function checkNovaBm(database: Database): Promise<BmFacts> {
 export async function claimedInstances(
   database: Database,
 ): Promise<TextSet & { readonly count: number }> {
-  const met = createTextSet();
+  const distinct = createTextSet();
   let count = 0;
   const where = "instance_uuid IS NOT NULL";
   for await (const page of inOrder(database, { instance_uuid: string }, "bm_nodes", where))
-    for (const { instance_uuid } of page) if (met.add(instance_uuid)) count += 1;
-  return { has: met.has, count };
+    for (const { instance_uuid } of page) if (distinct.add(instance_uuid)) count += 1;
+  return { has: distinct.has, count };
 }

@@ -12,12 +12,12 @@ import { boolean, integer, near, plain, type RawRow, text, time } from "../datab
  */
 function exact(raw: unknown): Value {
   const got = plain(raw);
-  const whole = typeof got === "string" ? got.replace(/^(-?\d{1,15})\.0+$/, "$1") : raw;
-  return integer(whole) ?? got;
+  const trimmed = typeof got === "string" ? got.replace(/^(-?\d{1,15})\.0+$/, "$1") : raw;
+  return integer(trimmed) ?? got;
 }
 
 /** An empty text is not a uuid. */
-function named(raw: unknown): string | null {
+function nonEmpty(raw: unknown): string | null {
   const got = text(raw);
   return got?.trim() === "" ? null : got;
 }
@@ -66,8 +66,8 @@ const NUMBERS = [
 const KNOWN: { readonly [column: string]: (raw: unknown) => Value } = {
   id: near,
   bm_node_id: reference,
-  instance_uuid: named,
-  vif_uuid: named,
+  instance_uuid: nonEmpty,
+  vif_uuid: nonEmpty,
   ...Object.fromEntries(NUMBERS.map((column) => [column, exact])),
   deleted: liveness,
   preserve_ephemeral: boolean,
@@ -123,25 +123,25 @@ const ODD = {
 /**
  * Seals secrets. Columns that the schema lacks are NULL. Unknown columns go to `extra`.
  *
- * @param place names the owner of a row's secrets
+ * @param ownerOf names the owner of a row's secrets
  */
 export function rowReader(
   table: string,
   columns: readonly string[],
   seal: Seal,
-  place: (raw: RawRow) => string,
+  ownerOf: (raw: RawRow) => string,
 ): (raw: RawRow) => ReadRow {
   const absent = (ALWAYS[table] ?? []).filter((column) => !columns.includes(column));
   const readers = columns.map((column) => ({
     column,
     secret: isSecretName(column),
-    known: SCHEMA[table]?.has(column) === true,
+    native: SCHEMA[table]?.has(column) === true,
     fault: FAULTS[column],
     read: KNOWN[column] ?? (SCHEMA[table]?.has(column) === true ? text : plain),
   }));
   const none: readonly Finding[] = [];
   // A copy of it has the final size and column order.
-  const names = [...absent, ...readers.flatMap(({ known, column }) => (known ? [column] : []))];
+  const names = [...absent, ...readers.flatMap(({ native, column }) => (native ? [column] : []))];
   const empty: Readonly<Record<string, Value>> = Object.fromEntries(
     names.map((column) => [column, null]),
   );
@@ -150,29 +150,29 @@ export function rowReader(
     let extra: Record<string, Value> | null = null;
     let findings = none;
     let decoded: Decoded = NOTHING;
-    for (const { column, secret, known, fault, read } of readers) {
+    for (const { column, secret, native, fault, read } of readers) {
       const value = read(raw[column]);
       const wrong = fault?.(raw[column], value) ?? null;
       if (wrong !== null)
         findings = [...findings, finding(wrong[0], placed(table, raw, column), wrong[1])];
-      if (!known) {
+      if (!native) {
         if (value === null) continue;
         extra ??= {};
       }
-      const into: Record<string, Value | ColumnValues> = known || extra === null ? row : extra;
+      const into: Record<string, Value | ColumnValues> = native || extra === null ? row : extra;
       if (value === null || !(secret || CREDENTIALS.has(column))) {
         into[column] = value;
         continue;
       }
       const clear = String(value);
-      into[column] = secret ? seal.seal(clear, place(raw)) : value;
+      into[column] = secret ? seal.seal(clear, ownerOf(raw)) : value;
       const odd = credentialFault(clear);
       // For text that is not a secret, `inspect` reports a NUL.
       if (odd === null || (odd === "nul" && !secret)) continue;
       findings = [...findings, finding(ODD[odd][0], placed(table, raw, column), ODD[odd][1])];
       const meant = decodedCredential(clear);
       if (meant !== null && CREDENTIALS.has(column))
-        decoded = { ...decoded, [column]: secret ? seal.seal(meant, place(raw)) : meant };
+        decoded = { ...decoded, [column]: secret ? seal.seal(meant, ownerOf(raw)) : meant };
     }
     if (extra !== null) row.extra = extra;
     return decoded === NOTHING ? { row, findings } : { row, findings, decoded };

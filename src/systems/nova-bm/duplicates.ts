@@ -1,7 +1,7 @@
 import { groupedBy } from "../../lib/grouped.ts";
 import { mayBeLive, softDeleted } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
-import { ask, near, type RawRow, text, whole } from "../database/rows.ts";
+import { ask, blob, near, type RawRow, text } from "../database/rows.ts";
 
 /** Values of several live rows, with up to five bm_nodes ids each. */
 type Shared = ReadonlyMap<string, readonly number[]>;
@@ -49,17 +49,17 @@ const SUMS = (text: string): string => `CRC32(${text}) << 32 | CRC32(REVERSE(${t
 function mayShare({ engine }: Database, expression: string, number: string, live: string): string {
   return engine === "mysql"
     ? `SELECT 1 AS one FROM (SELECT count(*) - count(DISTINCT ${number}) AS n FROM ${live}) AS counted WHERE n > 0`
-    : `SELECT 1 AS one FROM (${twice(expression, live)} LIMIT 1) AS first`;
+    : `SELECT 1 AS one FROM (${duplicateQuery(expression, live)} LIMIT 1) AS first`;
 }
 
-function twice(key: string, live: string): string {
+function duplicateQuery(key: string, live: string): string {
   return `SELECT ${key} AS k FROM ${live} GROUP BY ${key} HAVING count(*) > 1`;
 }
 
 function claimed(value: string, key: string, id: string, live: string): string {
   return (
     `SELECT ${value} AS v, ${id} FROM ${live} AND ${key} IN ` +
-    `(SELECT k FROM (${twice(key, live)}) AS twice) ORDER BY v, id`
+    `(SELECT k FROM (${duplicateQuery(key, live)}) AS twice) ORDER BY v, id`
   );
 }
 
@@ -93,21 +93,21 @@ export async function readShared(database: Database, columns: readonly string[])
     const some = await read(what, mayShare(database, expression, number, rows));
     return some.length === 0
       ? []
-      : read(what, claimed(whole(database.engine, expression), key, id, from));
+      : read(what, claimed(blob(database.engine, expression), key, id, from));
   };
   const lower = (column: string): string => lowerOf(database, column);
   const live = (column: string): string =>
     `bm_nodes WHERE ${mayBeLive()} AND ${column} IS NOT NULL AND ${lower(column)} <> ''`;
-  const named = columns.includes("uuid");
-  const gone = (column: string, as: string): string => `${whole(database.engine, column)} AS ${as}`;
-  const row = `id, ${gone("deleted", "deleted")}`;
-  const both = `n.id AS id, ${gone("i.deleted", "deleted")}, ${gone("n.deleted", "node_deleted")}`;
-  const nodes = named ? await shared("uuid", live("uuid"), lower("uuid"), row) : [];
+  const hasUuid = columns.includes("uuid");
+  const cast = (column: string, as: string): string => `${blob(database.engine, column)} AS ${as}`;
+  const row = `id, ${cast("deleted", "deleted")}`;
+  const both = `n.id AS id, ${cast("i.deleted", "deleted")}, ${cast("n.deleted", "node_deleted")}`;
+  const nodes = hasUuid ? await shared("uuid", live("uuid"), lower("uuid"), row) : [];
   const instances = await shared(
     "instance_uuid",
     live("instance_uuid"),
     lower("instance_uuid"),
-    named ? `${row}, ${gone(lower("uuid"), "uuid")}` : row,
+    hasUuid ? `${row}, ${cast(lower("uuid"), "uuid")}` : row,
   );
   const interfaces = `${INTERFACES} WHERE ${BOTH_LIVE}`;
   const macs = await shared("MACs", interfaces, HEX("i.address"), both, MACS);
@@ -118,7 +118,7 @@ export async function readShared(database: Database, columns: readonly string[])
   for (const [mac, ids] of collect(across)) if (!address.has(mac)) address.set(mac, ids);
   const uuids = instances.map(({ id, uuid }) => [near(id), text(uuid) ?? ""] as const);
   const found = { uuid: collect(nodes), instance_uuid: collect(instances), address };
-  const moved = named ? await read("instances of deleted nodes", movedInstances(database)) : [];
+  const moved = hasUuid ? await read("instances of deleted nodes", movedInstances(database)) : [];
   const movedTo = groupedBy(
     moved.filter(({ deleted }) => softDeleted(deleted) !== true),
     ({ v }) => text(v) ?? "",
@@ -131,10 +131,10 @@ export async function readShared(database: Database, columns: readonly string[])
 /** As after a failed build. @source facts/nova-bm.md 2.4 */
 function movedInstances(database: Database): string {
   const { engine } = database;
-  const of = (column: string): string => whole(engine, lowerOf(database, column));
+  const of = (column: string): string => blob(engine, lowerOf(database, column));
   const instance = lowerOf(database, "instance_uuid");
   return (
-    `SELECT ${of("instance_uuid")} AS v, ${of("uuid")} AS uuid, ${whole(engine, "deleted")} AS deleted ` +
+    `SELECT ${of("instance_uuid")} AS v, ${of("uuid")} AS uuid, ${blob(engine, "deleted")} AS deleted ` +
     `FROM bm_nodes WHERE ${mayBeLive()} AND ${instance} IN ` +
     `(SELECT k FROM (SELECT DISTINCT ${instance} AS k FROM bm_nodes WHERE instance_uuid IS NOT NULL AND NOT (${mayBeLive()})) AS gone)`
   );

@@ -23,7 +23,7 @@ export async function readSchema(database: Database) {
   if (missing.length > 0)
     throw new MigrationError(
       "N2I-E202",
-      `--nova-bm-db ${database.shown} has no ${missing.join(", ")}: it is ${tables.has("bm_nodes") ? "a nova_bm database, but incomplete, or its user may not read all of it" : whatItIs(tables)}`,
+      `--nova-bm-db ${database.label} has no ${missing.join(", ")}: it is ${tables.has("bm_nodes") ? "a nova_bm database, but incomplete, or its user may not read all of it" : whatItIs(tables)}`,
     );
   // Does not read alembic_version, which this user may not be allowed to read.
   const sql = "SELECT version FROM migrate_version WHERE repository_id = 'nova_bm'";
@@ -31,7 +31,7 @@ export async function readSchema(database: Database) {
   if (version === null || version < 1 || version > 10)
     throw new MigrationError(
       "N2I-E203",
-      `--nova-bm-db ${database.shown} has ${version === null ? "no row of nova_bm in migrate_version" : `nova_bm schema version ${version}`}`,
+      `--nova-bm-db ${database.label} has ${version === null ? "no row of nova_bm in migrate_version" : `nova_bm schema version ${version}`}`,
     );
   const columns: Record<string, readonly string[]> = {};
   for (const [table, always] of Object.entries(ALWAYS)) {

@@ -1,14 +1,14 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { grouped } from "../../lib/grouped.ts";
 import { normaliseMac } from "../../lib/mac.ts";
-import { ahead } from "../../lib/streams.ts";
+import { prefetch } from "../../lib/streams.ts";
 import type { Engine } from "../../model/database.ts";
-import { type Finding, together } from "../../model/finding.ts";
+import { type Finding, merge } from "../../model/finding.ts";
 import type { BmInterface, BmNode, Duplicates, Machine } from "../../model/machine.ts";
 import type { Seal } from "../../model/secret.ts";
 import { type Database, readTransaction } from "../database/open.ts";
 import { inOrder, quoted } from "../database/read.ts";
-import { ask, digits, type RawRow, text, whole } from "../database/rows.ts";
+import { ask, blob, digits, type RawRow, text } from "../database/rows.ts";
 import { type ReadRow, rowReader } from "./columns.ts";
 import { readShared } from "./duplicates.ts";
 import type { readSchema } from "./open.ts";
@@ -68,7 +68,7 @@ export async function* readMachines(
     for await (const page of inOrder(database, fields, "bm_interfaces", nameless))
       if (page.length > 0)
         yield { machines: [], orphans: page.map((row) => interfaceOf(readInterface(row))) };
-    for await (const { nodes, interfaces } of ahead(pages(reading))) {
+    for await (const { nodes, interfaces } of prefetch(pages(reading))) {
       await turn(); // sends the next query before this page is processed
       yield join(nodes.map(readNode), interfaces.map(readInterface), shared, database.engine);
     }
@@ -92,7 +92,7 @@ function quote({ engine }: Database, columns: readonly string[]): string {
     .map((name) => {
       const column = quoted(engine, name);
       const isId = name === "id" || name === "bm_node_id";
-      return isId ? column : `${whole(engine, column)} AS ${column}`;
+      return isId ? column : `${blob(engine, column)} AS ${column}`;
     })
     .join(",");
 }
@@ -206,14 +206,14 @@ function join(
     // rowReader returns every column of ALWAYS.
     const node = engine === "mysql" ? withoutPadding(row as BmNode) : (row as BmNode);
     const rows = byNode.get(node.id) ?? [];
-    const own = rows.map(interfaceOf);
+    const nodeInterfaces = rows.map(interfaceOf);
     byNode.delete(node.id);
     const machine = {
       node,
-      interfaces: own,
+      interfaces: nodeInterfaces,
       nova: null,
-      duplicates: duplicatesOf(node, own, shared),
-      findings: together([findings, faultsOf(node, rows)]),
+      duplicates: duplicatesOf(node, nodeInterfaces, shared),
+      findings: merge([findings, faultsOf(node, rows)]),
     };
     return decoded === undefined ? machine : { ...machine, decoded };
   });
@@ -250,8 +250,8 @@ function duplicatesOf(
     for (const text of [node.prov_mac_address, ...interfaces.map((row) => row.address)]) {
       const mac = typeof text === "string" ? normaliseMac(text) : null;
       const ids = mac === null ? undefined : shared.address.get(mac.replaceAll(":", ""));
-      const others = other(ids);
-      if (mac !== null && others.length > 0) address[mac] = others;
+      const duplicates = other(ids);
+      if (mac !== null && duplicates.length > 0) address[mac] = duplicates;
     }
   const instance = node.instance_uuid?.toLowerCase() ?? "";
   const instance_uuid = other(shared.instance_uuid.get(instance));

@@ -18,16 +18,16 @@ const INSTANCE = {
 
 type Nodes = BmFacts["nodes"];
 
-/** @param held instances of Ironic's nodes @throws MigrationError N2I-E202, N2I-E203, N2I-E206 */
+/** @param linked instances of Ironic's nodes @throws MigrationError N2I-E202, N2I-E203, N2I-E206 */
 export async function checkNova(
   database: Database,
   nodes: Nodes,
-  held: Iterable<string | null>,
+  linked: Iterable<string | null>,
 ): Promise<Omit<NovaFacts, "later" | "forbidden" | "queued" | "unqueued">> {
   const { schema_version: version } = await novaVersion(database);
   const instances: InstanceFacts[] = [];
   const from = `${await keyed(database, "instances", "uuid")} WHERE uuid IN (...) ORDER BY uuid`;
-  for (const some of inPortions(eachOnce(nodes, held))) {
+  for (const some of inPortions(eachOnce(nodes, linked))) {
     for (const row of await read(database, INSTANCE, from, spellings(some))) instances.push(row);
   }
   for (const row of await unnamed(database, nodes, instances)) instances.push(row);
@@ -44,11 +44,11 @@ export async function checkNova(
   };
 }
 
-function* eachOnce(nodes: Nodes, held: Iterable<string | null>): Generator<string> {
-  const met = createTextSet();
+function* eachOnce(nodes: Nodes, instanceUuids: Iterable<string | null>): Generator<string> {
+  const distinct = createTextSet();
   for (const { instance_uuid } of nodes)
-    if (instance_uuid !== null && met.add(instance_uuid)) yield instance_uuid;
-  for (const uuid of held) if (uuid !== null && met.add(uuid)) yield uuid;
+    if (instance_uuid !== null && distinct.add(instance_uuid)) yield instance_uuid;
+  for (const uuid of instanceUuids) if (uuid !== null && distinct.add(uuid)) yield uuid;
 }
 
 /**
@@ -58,17 +58,17 @@ function* eachOnce(nodes: Nodes, held: Iterable<string | null>): Generator<strin
 async function unnamed(
   database: Database,
   nodes: Nodes,
-  named: NovaFacts["instances"],
+  existing: NovaFacts["instances"],
 ): Promise<readonly InstanceFacts[]> {
   const hosts = new Set<string>();
   for (const { service_host } of nodes) if (service_host !== null) hosts.add(service_host);
   const among = `CASE WHEN host IN (${marks([...hosts])}) THEN 1 ELSE 0 END`;
   const fields = { ...INSTANCE, hosted: sql(hosts.size === 0 ? "0" : among, integer) };
-  const [known, machines] = [index(named, "uuid"), index(nodes, "uuid")];
+  const [instances, machines] = [index(existing, "uuid"), index(nodes, "uuid")];
   const [placed, hosted]: [InstanceFacts[], InstanceFacts[]] = [[], []];
   for await (const rows of inOrder(database, fields, "instances", "deleted = 0", [...hosts]))
     for (const row of rows) {
-      if (known(row.uuid).some(({ uuid }) => uuid === row.uuid)) continue;
+      if (instances(row.uuid).some(({ uuid }) => uuid === row.uuid)) continue;
       if (machines(row.node).length > 0) placed.push(row);
       else if (row.hosted === 1) hosted.push(row);
     }
@@ -114,11 +114,11 @@ export async function readEvacuations(
 /** Hosts in live aggregates. nova_api stores no deleted ones. @source facts/nova-bm.md 5.1 */
 export async function readAggregates(
   database: Database,
-  place: "nova" | "nova_api" = "nova",
+  schema: "nova" | "nova_api" = "nova",
 ): Promise<NovaFacts["aggregates"]> {
   const tables = await tableNames(database);
   if (!tables.has("aggregates") || !tables.has("aggregate_hosts")) return null;
-  const live = place === "nova" ? "WHERE h.deleted = 0 AND a.deleted = 0" : "";
+  const live = schema === "nova" ? "WHERE h.deleted = 0 AND a.deleted = 0" : "";
   const rows = await read(
     database,
     { host: sql("h.host", string), id: sql("a.id", number), name: sql("a.name", text) },

@@ -58,7 +58,7 @@ export async function performFence(
           );
       });
     }
-    const performed = { done: todo.map(({ id }) => id), found, left: [] };
+    const performed = { done: todo.map(({ id }) => id), found, skipped: [] };
     await observed(performed);
     await failpoint("fence.commit.before");
     return performed;

@@ -52,8 +52,8 @@ export async function observe(
     for (const step of some) {
       const { key } = step;
       const row = (typeof key.id === "number" ? byId.get(key.id) : await specOf(key)) ?? null;
-      const why = bars.get(step.id);
-      observed.push({ step, row, ...(why !== undefined && { conflict: why }) });
+      const reason = bars.get(step.id);
+      observed.push({ step, row, ...(reason !== undefined && { conflict: reason }) });
     }
   }
   return observed;
@@ -77,23 +77,23 @@ async function specsOf(
   ask: Ask,
 ): Promise<(key: Row) => RawRow | undefined | Promise<RawRow | undefined>> {
   const column = FLAVOR[table];
-  const named = steps.filter(({ key }) => typeof key.id !== "number");
-  if (named.length === 0) return () => undefined;
+  const withoutId = steps.filter(({ key }) => typeof key.id !== "number");
+  if (withoutId.length === 0) return () => undefined;
   if (column === undefined)
     return async (key) => (await ask(table, (query) => query.where(key)))[0];
-  const flavors = [...new Set(named.map(({ key }) => Number(key[column])))];
+  const flavors = [...new Set(withoutId.map(({ key }) => Number(key[column])))];
   const rows = await ask(table, (query) => query.whereIn(column, flavors));
   const byFlavor = grouped(rows, (row) => integer(row[column]));
-  const fits = (row: RawRow, key: Row): boolean =>
+  const isMatch = (row: RawRow, key: Row): boolean =>
     same(database, text(row.key), key.key) &&
     (key.deleted === undefined || deletedNumber(row.deleted) === key.deleted);
-  return (key) => byFlavor.get(Number(key[column]))?.find((row) => fits(row, key));
+  return (key) => byFlavor.get(Number(key[column]))?.find((row) => isMatch(row, key));
 }
 
 export function rowStateOf({ step, row, conflict }: ObservedRow): RowState {
   const { id, before, after } = step;
-  const as = (is: RowState["is"], why = "", fields?: readonly string[]): RowState => ({
-    ...{ id, is, why },
+  const as = (is: RowState["is"], reason = "", fields?: readonly string[]): RowState => ({
+    ...{ id, is, reason },
     ...(fields !== undefined && { fields }),
   });
   if (row === null) {
@@ -157,8 +157,8 @@ async function conflictingComputes(
     const node = lives ? after.hypervisor_hostname : null;
     return host === null || typeof node !== "string" ? [] : [{ id, host, node }];
   });
-  const why = new Map<string, string>();
-  if (placed.length === 0) return why;
+  const reasons = new Map<string, string>();
+  if (placed.length === 0) return reasons;
   const hosts = [...new Set(placed.map(({ host }) => host))];
   const nodes = placed.map(({ node }) => node);
   const fields = { id: number, host: text, hypervisor_hostname: text };
@@ -166,15 +166,16 @@ async function conflictingComputes(
   const from = `${placedIn} WHERE deleted = 0 AND host IN (${marks(hosts)}) AND hypervisor_hostname IN (${marks(nodes)})`;
   const live = await read(database, fields, from, [...hosts, ...nodes]);
   // Rows of the same steps are checked separately.
-  const own = new Set(steps.flatMap(({ table, key }) => (table === COMPUTES ? [key.id] : [])));
-  const others = live.filter((row) => !own.has(row.id));
+  const stepIds = new Set(steps.flatMap(({ table, key }) => (table === COMPUTES ? [key.id] : [])));
+  const foreign = live.filter((row) => !stepIds.has(row.id));
   for (const { id, host, node } of placed) {
-    const twin = others.find(
+    const twin = foreign.find(
       (row) => same(database, row.host, host) && same(database, row.hypervisor_hostname, node),
     );
-    if (twin !== undefined) why.set(id, `live row ${COMPUTES}.id=${twin.id} has its host and node`);
+    if (twin !== undefined)
+      reasons.set(id, `live row ${COMPUTES}.id=${twin.id} has its host and node`);
   }
-  return why;
+  return reasons;
 }
 
 /**
@@ -191,14 +192,14 @@ async function conflictingSpecs(
     ({ table, before, after }) =>
       table === SPECS && after?.deleted === 0 && before !== null && before.deleted !== 0,
   );
-  const why = new Map<string, string>();
-  if (back.length === 0) return why;
+  const reasons = new Map<string, string>();
+  if (back.length === 0) return reasons;
   const flavors = [...new Set(back.map(flavorOf))];
   const spec = { id: number, instance_type_id: number, key: text };
   const specs = `${SPECS} WHERE deleted = 0 AND instance_type_id IN (...)`;
   const live = await read(database, spec, specs, flavors);
   const types = "instance_types WHERE deleted <> 0 AND id IN (...)";
-  const gone = await read(database, { id: number, deleted_at: string }, types, flavors);
+  const deleted = await read(database, { id: number, deleted_at: string }, types, flavors);
   for (const step of back) {
     const twin = live.find(
       (row) =>
@@ -206,12 +207,12 @@ async function conflictingSpecs(
         row.id !== step.key.id &&
         same(database, row.key, step.before?.key),
     );
-    const ours = String(step.before?.deleted_at);
-    const since = gone.some((row) => row.id === flavorOf(step) && row.deleted_at >= ours);
-    if (since) why.set(step.id, "its flavor was deleted since");
-    if (twin !== undefined) why.set(step.id, `live row ${SPECS}.id=${twin.id} has its key`);
+    const deletedAt = String(step.before?.deleted_at);
+    const since = deleted.some((row) => row.id === flavorOf(step) && row.deleted_at >= deletedAt);
+    if (since) reasons.set(step.id, "its flavor was deleted since");
+    if (twin !== undefined) reasons.set(step.id, `live row ${SPECS}.id=${twin.id} has its key`);
   }
-  return why;
+  return reasons;
 }
 
 function flavorOf({ before }: NovaStep): number {

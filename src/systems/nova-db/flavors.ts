@@ -10,25 +10,25 @@ import { integer, marks, number, type RawRow, string, text } from "../database/r
 export async function readFlavors(
   database: Database,
   instances: readonly RawRow[],
-  known: Map<number, Flavor>,
+  cache: Map<number, Flavor>,
 ): Promise<void> {
-  const wanted = [...new Set(instances.map((row) => integer(row.instance_type_id)))].filter(
-    (id): id is number => id !== null && !known.has(id),
+  const ids = [...new Set(instances.map((row) => integer(row.instance_type_id)))].filter(
+    (id): id is number => id !== null && !cache.has(id),
   );
   const flavors = await read(
     database,
     { id: number, swap: integer, name: text, flavorid: text, deleted: softDeleted },
     "instance_types WHERE id IN (...)",
-    wanted,
+    ids,
   );
   const specs = await read(
     database,
     { instance_type_id: number, key: string, value: text },
     "instance_type_extra_specs WHERE deleted = 0 AND instance_type_id IN (...) ORDER BY id",
-    wanted,
+    ids,
   );
   for (const { id, name, flavorid, swap, deleted } of flavors)
-    known.set(id, {
+    cache.set(id, {
       ...{ id, name, flavorid, swap },
       deleted: deleted === true,
       extra_specs: Object.fromEntries(
@@ -53,17 +53,17 @@ type FlavorTables = keyof typeof PLACES;
 export async function readFlavorSizes(
   database: Database,
   ids: readonly number[],
-  place: FlavorTables = "nova",
+  schema: FlavorTables = "nova",
 ): Promise<ReadonlyMap<number, FlavorSize>> {
-  const { flavors, specs, of } = PLACES[place];
-  const live = place === "nova" ? "deleted = 0 AND" : "";
-  const named = ids.length === 0 ? "" : `OR id IN (${marks(ids)})`;
+  const { flavors, specs, of } = PLACES[schema];
+  const live = schema === "nova" ? "deleted = 0 AND" : "";
+  const idCondition = ids.length === 0 ? "" : `OR id IN (${marks(ids)})`;
   const key = quoted(database.engine, "key");
   const size = {
     ...{ id: number, flavorid: text, text: sql("name", text), vcpus: number, memory_mb: number },
     ...{ root_gb: number, ephemeral_gb: number, swap_mb: sql("swap", number) },
   };
-  const from = `${flavors} WHERE ${live} (id IN (SELECT ${of} FROM ${specs} WHERE ${live} ${key} IN ${IMAGES}) ${named}) ORDER BY id`;
+  const from = `${flavors} WHERE ${live} (id IN (SELECT ${of} FROM ${specs} WHERE ${live} ${key} IN ${IMAGES}) ${idCondition}) ORDER BY id`;
   const rows = await read(database, size, from, ids);
   return new Map(
     rows.map(({ id, text, flavorid, ...sizes }) => [
@@ -76,12 +76,12 @@ export async function readFlavorSizes(
 /** Includes deleted flavors in use, which Nova also reads. @source facts/nova-bm.md 4.1, 4.3 */
 export async function readDeployImages(
   database: Database,
-  place: FlavorTables = "nova",
+  schema: FlavorTables = "nova",
 ): Promise<readonly DeployImage[]> {
-  const { flavors, specs, of } = PLACES[place];
+  const { flavors, specs, of } = PLACES[schema];
   const key = `s.${quoted(database.engine, "key")}`;
   const live =
-    place === "nova"
+    schema === "nova"
       ? "s.deleted = 0 AND (t.deleted = 0 OR EXISTS (SELECT 1 FROM instances i WHERE i.deleted = 0 AND i.instance_type_id = t.id)) AND"
       : "";
   const image = {

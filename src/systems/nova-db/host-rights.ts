@@ -27,12 +27,12 @@ export function mayRead(database: Database, tables: readonly string[]): Promise<
 }
 
 /** @throws MigrationError N2I-E206 with the missing GRANTs */
-export async function needRights(database: Database, wanted: Privileges): Promise<void> {
-  const { statements, grants } = await lacking(database, wanted);
+export async function needRights(database: Database, privileges: Privileges): Promise<void> {
+  const { statements, grants } = await lacking(database, privileges);
   if (grants.length === 0) return;
   throw new MigrationError(
     "N2I-E206",
-    `${database.shown}: this user may not ${statements.join(", ")}`,
+    `${database.label}: this user may not ${statements.join(", ")}`,
     { fix: `Have an administrator run: ${grants.join("; ")}` },
   );
 }

@@ -33,8 +33,8 @@ export async function useOf(
   const { host, from } = await computeHosts(database);
   const count = async (owner: string, rows: string): Promise<ReadonlyMap<string, number>> => {
     const fields = { owner: sql(owner, string), rows: sql("count(*)", number) };
-    const asked = `${rows} AND ${owner} IN (...) GROUP BY ${owner}`;
-    const found = await read(database, fields, asked, hosts);
+    const selection = `${rows} AND ${owner} IN (...) GROUP BY ${owner}`;
+    const found = await read(database, fields, selection, hosts);
     return new Map(found.map((row) => [row.owner, row.rows]));
   };
   const instances = await count("host", "instances WHERE deleted = 0");

@@ -58,10 +58,10 @@ export async function readPlacement(
     `${await keyed(database, "allocations", "consumer_id")} LEFT JOIN resource_providers p ON p.id = allocations.resource_provider_id WHERE consumer_id IN (...)`,
     spellings(instances),
   );
-  const named = `${await keyed(database, "resource_providers", "name")} WHERE name IN (...)`;
+  const byName = `${await keyed(database, "resource_providers", "name")} WHERE name IN (...)`;
   return {
     allocated: grouped(rows, ({ consumer }) => consumer),
-    providers: await read(database, { uuid: lower, name: lower }, named, spellings(machines)),
+    providers: await read(database, { uuid: lower, name: lower }, byName, spellings(machines)),
   };
 }
 
@@ -75,8 +75,8 @@ export async function readClasses(database: Database): Promise<ReadonlyMap<strin
     "inventories i JOIN resource_providers p ON p.id = i.resource_provider_id JOIN resource_classes c ON c.id = i.resource_class_id WHERE c.name LIKE 'CUSTOM%' ORDER BY p.name, c.name",
   );
   return new Map(
-    [...valuesBy(rows, "provider", "custom")].flatMap(([provider, [only = "", ...others]]) =>
-      others.length === 0 ? [[provider, only] as const] : [],
+    [...valuesBy(rows, "provider", "custom")].flatMap(([provider, [only = "", ...rest]]) =>
+      rest.length === 0 ? [[provider, only] as const] : [],
     ),
   );
 }
@@ -121,8 +121,8 @@ export async function readClassless(
   return new Set(
     rows.flatMap(({ instance, flavor: text }) => {
       const flavor = embeddedFlavor(text);
-      const wants = Object.keys(flavor?.extra_specs ?? {});
-      return flavor === null || wants.some((key) => key.startsWith("resources:CUSTOM_"))
+      const specKeys = Object.keys(flavor?.extra_specs ?? {});
+      return flavor === null || specKeys.some((key) => key.startsWith("resources:CUSTOM_"))
         ? []
         : [instance];
     }),

@@ -16,7 +16,7 @@ export async function needLegacyColumns(database: Database): Promise<void> {
   if ((await columnNames(database, "instances")).includes("locked_by")) return;
   throw new MigrationError(
     "N2I-E203",
-    `--nova-db ${database.shown}: instances lacks locked_by, which came with Havana: the lock of a tenant cannot be distinguished from that of a move`,
+    `--nova-db ${database.label}: instances lacks locked_by, which came with Havana: the lock of a tenant cannot be distinguished from that of a move`,
     { fix: "Upgrade Nova to Havana first." },
   );
 }
@@ -58,13 +58,13 @@ export async function openFreshComputes(
 ): Promise<(nodes: readonly string[]) => Promise<ReadonlyMap<string, readonly OwnedCompute[]>>> {
   const newest = { id: sql("COALESCE(MAX(id), 0)", number) };
   const [{ id: last } = { id: 0 }] = await read(database, newest, "compute_nodes");
-  const known = some === undefined ? await openOwners(database) : null;
+  const owners = some === undefined ? await openOwners(database) : null;
   // One scan, because the column has no index.
-  const named = "compute_nodes WHERE hypervisor_hostname IN (...)";
-  const ever = await read(database, { id: number }, named, spellings(some ?? []));
+  const byHypervisor = "compute_nodes WHERE hypervisor_hostname IN (...)";
+  const ever = await read(database, { id: number }, byHypervisor, spellings(some ?? []));
   const { from, fields } = await ownedComputes(database);
   return async (nodes) => {
-    const old = (await known?.(nodes)) ?? new Map<string, readonly OwnedCompute[]>();
+    const old = (await owners?.(nodes)) ?? new Map<string, readonly OwnedCompute[]>();
     const names = spellings(nodes);
     const which = ever.length === 0 ? "" : ` OR c.id IN (${ever.map(({ id }) => id).join()})`;
     const since = `${from} AND (c.id > ${last}${which}) AND c.hypervisor_hostname IN (...) ORDER BY c.id`;

@@ -30,13 +30,13 @@ export async function openMachines(database: Database) {
       const [computes, instances] = [await owners(nodes), await tenants(nodes)];
       const all = [...instances.values()].flat();
       const queued = await waitingRequests(database, all);
-      const left = await evacuations(spellings(all.map(({ uuid }) => uuid)));
+      const evacuated = await evacuations(spellings(all.map(({ uuid }) => uuid)));
       return nodes.map((node) => {
-        const own = instances.get(node.toLowerCase()) ?? [];
-        const keys = own.map(({ uuid }) => uuid.toLowerCase());
+        const nodeInstances = instances.get(node.toLowerCase()) ?? [];
+        const keys = nodeInstances.map(({ uuid }) => uuid.toLowerCase());
         return {
-          ...{ node, computes: computes.get(node.toLowerCase()) ?? [], instances: own },
-          evacuations: keys.flatMap((key) => left.get(key) ?? []),
+          ...{ node, computes: computes.get(node.toLowerCase()) ?? [], instances: nodeInstances },
+          evacuations: keys.flatMap((key) => evacuated.get(key) ?? []),
           queued: keys.flatMap((key) => queued.get(key) ?? []),
         };
       });
@@ -46,9 +46,9 @@ export async function openMachines(database: Database) {
 
 /** Unique nodes, case-insensitive: first offered ones, then others in use by instances. */
 async function* ownedBy(database: Database, host: string): AsyncGenerator<readonly string[]> {
-  const met = createTextSet();
+  const distinct = createTextSet();
   const { host: owner, from } = await computeHosts(database);
-  const once = (node: string): boolean => met.add(node);
+  const once = (node: string): boolean => distinct.add(node);
   const mine = `${from} WHERE c.deleted = 0 AND c.hypervisor_type = 'ironic' AND ${owner} = ?`;
   const name = "c.hypervisor_hostname";
   for await (const nodes of pages(database, "c.id", name, mine, [host])) yield nodes.filter(once);
@@ -72,8 +72,8 @@ export async function servedElsewhere(
 ): Promise<readonly string[]> {
   const { host: owner, from } = await computeHosts(database);
   const other = `SELECT 1 FROM ${from} WHERE c.deleted = 0 AND lower(c.hypervisor_hostname) = lower(i.node) AND ${owner} <> ?`;
-  const named = `instances i WHERE i.deleted = 0 AND i.host = ? AND EXISTS (${other}) ORDER BY i.id`;
-  const rows = await read(database, { uuid: sql("i.uuid", string) }, named, [host, host]);
+  const source = `instances i WHERE i.deleted = 0 AND i.host = ? AND EXISTS (${other}) ORDER BY i.id`;
+  const rows = await read(database, { uuid: sql("i.uuid", string) }, source, [host, host]);
   return rows.map(({ uuid }) => uuid);
 }
 
@@ -82,13 +82,13 @@ export async function servedElsewhere(
  * nodes by uuid.
  */
 export async function* everyNode(database: Database): AsyncGenerator<readonly string[]> {
-  const met = createTextSet();
+  const distinct = createTextSet();
   const offered = "compute_nodes WHERE deleted = 0 AND hypervisor_type = 'ironic'";
   for await (const nodes of pages(database, "id", "hypervisor_hostname", offered))
-    yield nodes.filter(met.add);
+    yield nodes.filter(distinct.add);
   const used = "instances WHERE deleted = 0 AND node <> ''";
   for await (const nodes of pages(database, "id", "node", used))
-    yield nodes.filter((node) => isUuid(node) && met.add(node));
+    yield nodes.filter((node) => isUuid(node) && distinct.add(node));
 }
 
 /** @param from with a condition for relevant rows */

@@ -34,8 +34,8 @@ export async function readMetadata(
   claimed: Claimed,
 ): Promise<readonly Described[]> {
   const rows: Described[] = [];
-  const [fields, kept] = [describedBy(database), savedMetadata(database)];
-  for await (const page of inOrder(database, fields, "instance_system_metadata", kept))
+  const [fields, condition] = [describedBy(database), savedMetadata(database)];
+  for await (const page of inOrder(database, fields, "instance_system_metadata", condition))
     for (const row of page) if (claimed.has(row.instance)) rows.push(row);
   return rows;
 }

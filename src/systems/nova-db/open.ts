@@ -32,7 +32,7 @@ export async function novaVersion(
     if (NOVA_HEADS.includes(head)) return { schema_version: ALEMBIC, head };
     throw new MigrationError(
       "N2I-E203",
-      `--nova-db ${database.shown} has the alembic head ${head}, which is not supported`,
+      `--nova-db ${database.label} has the alembic head ${head}, which is not supported`,
       {
         fix: `Supported are ${NOVA_HEADS[0]} (Xena) to ${NOVA_HEADS.at(-1)}. Use a version of this tool that supports the head, or, only to read, pass a copy of Nova's database from before the upgrade.`,
       },
@@ -41,7 +41,7 @@ export async function novaVersion(
   if (version === null || version < first || version > last)
     throw new MigrationError(
       "N2I-E203",
-      `--nova-db ${database.shown} has nova schema version ${version ?? "none"}`,
+      `--nova-db ${database.label} has nova schema version ${version ?? "none"}`,
       {
         fix: `nova-baremetal existed from Grizzly (161) to Juno (254), and later versions are supported up to Wallaby (${last}) and by alembic heads. Upgrade nova to Juno first.`,
       },

@@ -21,17 +21,17 @@ export async function performSteps(
   owned: (id: string) => boolean,
 ): Promise<Outcome> {
   const found: string[] = [];
-  const left: { readonly id: string; readonly why: string }[] = [];
+  const skipped: { readonly id: string; readonly reason: string }[] = [];
   const todo: ObservedRow[] = [];
   for (const observed of await observe(database, steps, true)) {
     const state = rowStateOf(observed);
     if (state.is === "after") found.push(observed.step.id);
     else if (state.is === "before") todo.push(observed);
-    else left.push({ id: observed.step.id, why: state.why });
+    else skipped.push({ id: observed.step.id, reason: state.reason });
   }
-  refuseStrange(left, owned, "rows of nova");
+  refuseStrange(skipped, owned, "rows of nova");
   for (const change of changesOf(todo.map(({ step }) => step))) await write(database, change);
-  return { done: todo.map(({ step }) => step.id), found, left };
+  return { done: todo.map(({ step }) => step.id), found, skipped };
 }
 
 interface Change {
@@ -39,7 +39,7 @@ interface Change {
   readonly from: Row | null;
   readonly to: Row | null;
   /** Whether `deleted` is the row's id, before and after. */
-  readonly own: { readonly from: boolean; readonly to: boolean };
+  readonly usesId: { readonly from: boolean; readonly to: boolean };
   /** Ids, or another key of one row. */
   readonly keys: readonly Row[];
   readonly added: readonly Row[];
@@ -57,7 +57,7 @@ function changesOf(steps: readonly NovaStep[]): readonly Change[] {
 }
 
 function changeOf({ table, key, before, after }: NovaStep): Change & { readonly name: string } {
-  const alike = { table, own: { from: false, to: false }, keys: [], added: [] };
+  const alike = { table, usesId: { from: false, to: false }, keys: [], added: [] };
   if (before === null && after !== null) {
     const name = JSON.stringify([table, "insert", ...Object.keys(after)]);
     return { ...alike, name, from: null, to: after, added: [after] };
@@ -69,11 +69,11 @@ function changeOf({ table, key, before, after }: NovaStep): Change & { readonly 
   }
   const many = typeof key.id === "number" && before !== null && after !== null;
   const [was, is] = many ? [onlyChanged(before, after), onlyChanged(after, before)] : [];
-  const own = { from: hasId(was, key.id), to: hasId(is, key.id) };
-  const from = was && own.from ? withoutDeleted(was) : (was ?? before);
-  const to = is && own.to ? withoutDeleted(is) : (is ?? after);
-  const name = JSON.stringify([table, from, to, own, many ? null : key]);
-  return { name, table, from, to, own, keys: [key], added: [] };
+  const usesId = { from: hasId(was, key.id), to: hasId(is, key.id) };
+  const from = was && usesId.from ? withoutDeleted(was) : (was ?? before);
+  const to = is && usesId.to ? withoutDeleted(is) : (is ?? after);
+  const name = JSON.stringify([table, from, to, usesId, many ? null : key]);
+  return { name, table, from, to, usesId, keys: [key], added: [] };
 }
 
 /** Nova stores the row's own id in `deleted`. Such rows can still share a statement. */
@@ -93,7 +93,7 @@ export function onlyChanged(row: Row, other: Row): Row {
 
 async function write(
   database: Database,
-  { table, from, to, own, keys, added }: Change,
+  { table, from, to, usesId, keys, added }: Change,
 ): Promise<void> {
   const { knex } = database;
   // DELETE accepts no index hint.
@@ -111,8 +111,8 @@ async function write(
     for (const [column, value] of Object.entries(cells(from)))
       if (value === null) query.whereRaw(`${compared} IS NULL`, [column]);
       else query.whereRaw(`${compared} = ?`, [column, value]);
-    if (own.from) query.where("deleted", knex.ref("id"));
-    const id = own.to ? { deleted: knex.ref("id") } : {};
+    if (usesId.from) query.where("deleted", knex.ref("id"));
+    const id = usesId.to ? { deleted: knex.ref("id") } : {};
     const changed: number = await (to === null
       ? query.delete()
       : query.update({ ...cells(to), ...id }));

@@ -18,7 +18,7 @@ export async function readFlavorRows(database: Database): Promise<FlavorRows> {
   const spec = { ...SPEC, instance_type_id: number, deleted: deletedNumber, deleted_at: text };
   const specs = "instance_type_extra_specs WHERE deleted = 0 ORDER BY id";
   return {
-    ...{ place: "nova", hosts: valuesBy(used, "instance_type_id", "host") },
+    ...{ schema: "nova", hosts: valuesBy(used, "instance_type_id", "host") },
     flavors: await read(
       database,
       { ...FLAVOR, deleted: deletedNumber },
@@ -42,7 +42,7 @@ export async function readApiFlavors(
     ...{ deleted_at: sql("NULL", text), created_at: text, updated_at: text },
   };
   return {
-    ...{ place: "nova_api", hosts },
+    ...{ schema: "nova_api", hosts },
     flavors: await read(database, { ...FLAVOR, deleted: NONE }, "flavors ORDER BY id"),
     specs: await read(database, spec, "flavor_extra_specs ORDER BY id"),
   };

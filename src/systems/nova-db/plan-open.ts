@@ -69,12 +69,12 @@ export async function identifyNovaApi(
   needed: typeof NOVA = NOVA_API,
 ): Promise<NovaIdentity> {
   const refuse = (code: "N2I-E202" | "N2I-E203", what: string, fix?: string): MigrationError => {
-    const message = `--nova-api-db ${database.shown} ${what}`;
+    const message = `--nova-api-db ${database.label} ${what}`;
     return new MigrationError(code, message, fix === undefined ? {} : { fix });
   };
   const { version, head } = await schemaVersion(database, "nova_api");
-  const wanted = { option: "--nova-api-db", what: "a nova_api database" };
-  if (version === null || head !== null) await needTables(database, wanted, Object.keys(needed));
+  const expected = { option: "--nova-api-db", what: "a nova_api database" };
+  if (version === null || head !== null) await needTables(database, expected, Object.keys(needed));
   if (head !== null && !NOVA_API_HEADS.includes(head))
     throw refuse(
       "N2I-E203",
@@ -95,7 +95,7 @@ export async function identifyNovaApi(
       "N2I-E203",
       `has nova_api schema version ${found}; ${first} to ${last} are supported`,
     );
-  await needTables(database, wanted, Object.keys(needed));
+  await needTables(database, expected, Object.keys(needed));
   await needColumns(database, "--nova-api-db", needed);
   return { ...(await identify(database)), schema_version: found, ...(head !== null && { head }) };
 }

@@ -22,12 +22,12 @@ interface RequestedMachine {
 export async function openHosts(nova: Database, identity: NovaIdentity) {
   const database = await readTransaction(nova);
   await mustReadRequests(database);
-  const world = await readNovaTables(database, identity);
+  const tables = await readNovaTables(database, identity);
   const instancesOf = openInstances(database);
   const computesOf = await openOffering(database);
   const mapped = await keyed(database, "block_device_mapping", "instance_uuid");
   return {
-    ...{ world, database, close: database.close },
+    ...{ tables, database, close: database.close },
     async rows(machines: readonly RequestedMachine[]): Promise<readonly MachineRows[]> {
       const uuids = machines.map(({ instance_uuid }) => instance_uuid);
       const instances = await instancesOf(uuids);
@@ -75,8 +75,8 @@ async function openOffering(database: Database) {
   const from = `${await keyed(database, "compute_nodes", "id")} WHERE id IN (...) ORDER BY id`;
   return async (nodes: readonly string[]): Promise<ReadonlyMap<string, readonly ComputeRow[]>> => {
     const rows = await read(database, compute, from, placed.ids(nodes));
-    const named = rows.filter(({ hypervisor_hostname }) => hypervisor_hostname !== "");
-    return grouped(named, ({ hypervisor_hostname }) => lower(hypervisor_hostname));
+    const usable = rows.filter(({ hypervisor_hostname }) => hypervisor_hostname !== "");
+    return grouped(usable, ({ hypervisor_hostname }) => lower(hypervisor_hostname));
   };
 }
 

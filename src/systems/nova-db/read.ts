@@ -49,14 +49,14 @@ export async function openNova(opened: Database, claimed: Claimed) {
       const uuids = [...new Set(rows.map(({ uuid }) => text(uuid) ?? ""))];
       const byInstance = ({ instance_uuid }: RawRow) => lower(instance_uuid);
       const caches = grouped(await nova.caches(uuids), byInstance);
-      const named = new Set(machines.map(({ instance_uuid }) => lower(instance_uuid)));
-      const described = await nova.metadata(uuids.filter((uuid) => named.has(uuid.toLowerCase())));
+      const linked = new Set(machines.map(({ instance_uuid }) => lower(instance_uuid)));
+      const described = await nova.metadata(uuids.filter((uuid) => linked.has(uuid.toLowerCase())));
       const metadata = grouped(described, ({ instance }) => instance);
       const spoilt = spoiltIn([
         ...placesIn(database, "instances", rows, ({ uuid }) => lower(uuid)),
         ...placesIn(database, "instance_info_caches", [...caches.values()].flat(), byInstance),
         ...described.flatMap(({ instance, garbled }) =>
-          garbled ? [{ instance, place: "instance_system_metadata.value" }] : [],
+          garbled ? [{ instance, column: "instance_system_metadata.value" }] : [],
         ),
       ]);
       await readFlavors(database, rows, flavors);
@@ -93,13 +93,13 @@ const UNBUILT: ReadonlySet<string | null> = new Set(["building", "error"]);
 
 /** Live instances on a node that bm_nodes does not have there. */
 function foreignInstancesOf(
-  there: readonly Instance[],
-  named: string | null,
+  onNode: readonly Instance[],
+  instanceUuid: string | null,
 ): Pick<NovaView, "others" | "placed"> {
-  const others = there.filter(({ uuid }) => uuid.toLowerCase() !== named?.toLowerCase());
+  const foreign = onNode.filter(({ uuid }) => uuid.toLowerCase() !== instanceUuid?.toLowerCase());
   return {
-    others: others.map(({ uuid }) => uuid),
-    ...(others.some(({ vm_state }) => !UNBUILT.has(vm_state)) && { placed: true }),
+    others: foreign.map(({ uuid }) => uuid),
+    ...(foreign.some(({ vm_state }) => !UNBUILT.has(vm_state)) && { placed: true }),
   };
 }
 
@@ -118,7 +118,7 @@ type Spoilt = { readonly garbled?: readonly string[] };
 
 interface InstanceNode {
   readonly instance: string;
-  readonly place: string;
+  readonly column: string;
 }
 
 function placesIn(
@@ -130,13 +130,13 @@ function placesIn(
   return rows.flatMap((row) =>
     garbledColumns(engine, row).map((column) => ({
       instance: instanceOf(row),
-      place: `${table}.${column}`,
+      column: `${table}.${column}`,
     })),
   );
 }
 
 function spoiltIn(places: readonly InstanceNode[]): (instance: string | null) => Spoilt {
-  const found = valuesBy(places, "instance", "place");
+  const found = valuesBy(places, "instance", "column");
   return (instance) => {
     const garbled = found.get(instance?.toLowerCase() ?? "");
     return garbled === undefined ? {} : { garbled };
@@ -152,14 +152,14 @@ interface RelatedRows {
 }
 
 function toInstance(row: RawRow, { caches, metadata, copies, flavors }: RelatedRows): Instance {
-  const own = readInstance(row);
-  const key = own.uuid.toLowerCase();
+  const base = readInstance(row);
+  const key = base.uuid.toLowerCase();
   const copy = copies.get(key) ?? null;
   const images = Object.entries(copy?.extra_specs ?? {}).flatMap(([name, value]) =>
     name.startsWith("baremetal:deploy_") ? [value || "(empty)"] : [],
   );
   return {
-    ...own,
+    ...base,
     flavor: copy ?? flavors.get(integer(row.instance_type_id) ?? -1) ?? null,
     ...(images.length > 0 && { copied_images: images }),
     system_metadata: Object.fromEntries(
@@ -240,13 +240,13 @@ async function novaRows(database: Database, claimed: Claimed) {
   return {
     /** Instances of bm_nodes, including deleted ones, and live ones on these nodes. */
     async instances(machines: readonly RequestedMachine[]) {
-      const named = spellings(machines.map(({ instance_uuid }) => instance_uuid));
-      const direct = await raw(instance, `${byUuid} WHERE uuid IN (...) ORDER BY uuid`, named);
-      const known = new Set(direct.map(({ id }) => integer(id)));
-      const others = placed
+      const uuids = spellings(machines.map(({ instance_uuid }) => instance_uuid));
+      const direct = await raw(instance, `${byUuid} WHERE uuid IN (...) ORDER BY uuid`, uuids);
+      const ids = new Set(direct.map(({ id }) => integer(id)));
+      const placedIds = placed
         .ids(machines.flatMap(({ uuid }) => uuid || []))
-        .filter((id) => !known.has(id));
-      const more = await raw(instance, `${byId} WHERE id IN (...) ORDER BY uuid`, others);
+        .filter((id) => !ids.has(id));
+      const more = await raw(instance, `${byId} WHERE id IN (...) ORDER BY uuid`, placedIds);
       return [...direct, ...more];
     },
     /** Live rows of a node, by id. */
@@ -263,12 +263,12 @@ async function novaRows(database: Database, claimed: Claimed) {
     },
     /** Instances outside the cached set are queried by key. */
     async metadata(instances: readonly string[]): Promise<readonly Described[]> {
-      const held = (uuid: string): boolean => described !== null && claimed.has(uuid);
+      const isCached = (uuid: string): boolean => described !== null && claimed.has(uuid);
       const from = `${inMetadata} WHERE instance_uuid IN (...) AND ${savedMetadata(database)} ORDER BY id`;
-      const others = instances.filter((uuid) => !held(uuid));
+      const uncached = instances.filter((uuid) => !isCached(uuid));
       return [
-        ...instances.flatMap((uuid) => (held(uuid) ? (described?.(uuid) ?? []) : [])),
-        ...(await read(database, describedBy(database), from, others)),
+        ...instances.flatMap((uuid) => (isCached(uuid) ? (described?.(uuid) ?? []) : [])),
+        ...(await read(database, describedBy(database), from, uncached)),
       ];
     },
   };

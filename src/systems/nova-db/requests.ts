@@ -29,9 +29,9 @@ interface Addressed {
  * @throws MigrationError N2I-E206 naming the table
  */
 export async function mustReadRequests(database: Database): Promise<void> {
-  const there = database.engine === "mysql" ? null : await tableNames(database);
+  const tables = database.engine === "mysql" ? null : await tableNames(database);
   for (const table of REQUEST_TABLES) {
-    if (there?.has(table) === false) continue;
+    if (tables?.has(table) === false) continue;
     const sql = `SELECT 1 FROM ${table} WHERE 1 = 0`;
     await ask(database, `reading ${table}`, sql).catch((error: unknown) => {
       if (!(error instanceof MigrationError && error.code === "N2I-E202")) throw error;
@@ -64,24 +64,24 @@ export async function waitingRequests(
     uuids,
   );
   if (open.length === 0) return waiting;
-  const begun = await read(
+  const startedRows = await read(
     database,
     { instance: sql("a.instance_uuid", lower), id: sql("max(a.id)", number) },
     `${events} JOIN ${actions} ON e.action_id = a.id WHERE ${BEGUN} AND a.instance_uuid IN (...) GROUP BY a.instance_uuid`,
     uuids,
   );
-  const last = new Map(begun.map((row) => [row.instance, row.id]));
-  const seen = await lastHeartbeat(database, instances);
+  const last = new Map(startedRows.map((row) => [row.instance, row.id]));
+  const heartbeats = await lastHeartbeat(database, instances);
   for (const { uuid, host } of instances) {
     const key = uuid.toLowerCase();
-    const own = open
+    const pending = open
       .filter(({ instance }) => instance === key)
       .map(({ id, action, start_time: at }) => ({
         ...{ action, at },
         overtaken: id < (last.get(key) ?? 0),
       }))
-      .filter((request) => host !== null && isWaiting(request, seen.get(host) ?? null));
-    if (own.length > 0) waiting.set(key, own);
+      .filter((request) => host !== null && isWaiting(request, heartbeats.get(host) ?? null));
+    if (pending.length > 0) waiting.set(key, pending);
   }
   return waiting;
 }

@@ -58,6 +58,6 @@ async function beatFields(database: Database) {
 
 /** SQL for the time of the last heartbeat. `last_seen_up` exists since Liberty. */
 export async function lastReport(database: Database): Promise<string> {
-  const seen = (await columnNames(database, "services")).includes("last_seen_up");
-  return seen ? "COALESCE(last_seen_up, updated_at)" : "updated_at";
+  const hasColumn = (await columnNames(database, "services")).includes("last_seen_up");
+  return hasColumn ? "COALESCE(last_seen_up, updated_at)" : "updated_at";
 }

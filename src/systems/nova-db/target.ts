@@ -63,10 +63,10 @@ export function createNovaTarget(
     identity,
     lock: () => lockTarget(database),
     async inspect(steps) {
-      const seen = await observe(database, steps, false);
-      const states = seen.map(rowStateOf);
+      const observed = await observe(database, steps, false);
+      const states = observed.map(rowStateOf);
       // Tables in which the server assigns ids to new rows.
-      const numbered = seen.flatMap(({ step: { table, before, after } }, at) =>
+      const numbered = observed.flatMap(({ step: { table, before, after } }, at) =>
         states[at]?.is === "before" && before === null && after !== null && !("id" in after)
           ? [table]
           : [],
@@ -84,27 +84,27 @@ export function createNovaTarget(
         await hooks.precondition();
         return [await performSteps(inside, steps, hooks.owned), hooks];
       }),
-    hold: (steps) =>
+    writeUncommitted: (steps) =>
       new Promise((resolve, reject) => {
-        const kept = inTransaction(async (inside) => {
+        const ended = inTransaction(async (inside) => {
           if (!(await swap(inside, steps))) throw new Dropped();
           const hooks = await new Promise<Hooked | null>((decide) => {
             const keep: UncommittedSteps["keep"] = (hooks) => {
               decide(hooks);
-              return kept;
+              return ended;
             };
             const drop = async (): Promise<void> => {
               decide(null);
-              await kept.catch(() => undefined); // nothing was committed
+              await ended.catch(() => undefined); // nothing was committed
             };
             resolve({ keep, drop });
           });
           if (hooks === null) throw new Dropped();
           await hooks.precondition();
-          return [{ done: steps.map(({ id }) => id), found: [], left: [] }, hooks];
+          return [{ done: steps.map(({ id }) => id), found: [], skipped: [] }, hooks];
         });
         // After this, the caller decides.
-        kept.catch((cause: unknown) => (cause instanceof Dropped ? resolve(null) : reject(cause)));
+        ended.catch((cause: unknown) => (cause instanceof Dropped ? resolve(null) : reject(cause)));
       }),
   };
 }
@@ -136,14 +136,14 @@ function swapsOf(steps: readonly NovaStep[]): readonly Swap[] | null {
   const swaps: Swap[] = [];
   for (const { table, key, before, after } of steps) {
     if (before === null || after === null || typeof key.id !== "number") return null;
-    let known = swaps.find((swap) => swap.table === table && isAlike(before, after, swap));
-    if (known === undefined) {
+    let existing = swaps.find((swap) => swap.table === table && isAlike(before, after, swap));
+    if (existing === undefined) {
       const cells = cellsOf(before, after);
       if (cells === null || swaps.length === WAYS) return null;
-      known = { table, ...cells, rows: [] };
-      swaps.push(known);
+      existing = { table, ...cells, rows: [] };
+      swaps.push(existing);
     }
-    known.rows.push({ id: key.id, names: known.names.map((name) => before[name] ?? null) });
+    existing.rows.push({ id: key.id, names: existing.names.map((name) => before[name] ?? null) });
   }
   return swaps;
 }
@@ -190,9 +190,9 @@ function asBefore(engine: Engine, { cells, names, rows }: Swap) {
   // SQLite needs VALUES.
   const pairs = engine === "sqlite" ? `VALUES ${all}` : all;
   const columns = [number("id"), ...names.map(text)].join();
-  const named = names.length === 0 ? [] : [`(${columns}) IN (${pairs})`];
+  const tupleConditions = names.length === 0 ? [] : [`(${columns}) IN (${pairs})`];
   return {
-    sql: [amongst(ids), ...were, ...named].join(" AND "),
+    sql: [amongst(ids), ...were, ...tupleConditions].join(" AND "),
     values: [
       ...cells.flatMap(({ was }) => (was === null ? [] : [was])),
       ...rows.flatMap(({ names }) => names),

@@ -38,7 +38,7 @@ export type Auth =
   | {
       readonly kind: "none";
       /** auth_type is set explicitly. Otherwise there is just no auth_url. */
-      readonly named: boolean;
+      readonly explicit: boolean;
     }
   | { readonly kind: "basic"; readonly user: string; readonly password: () => string }
   | {

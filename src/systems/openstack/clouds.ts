@@ -37,18 +37,18 @@ export function cloudSettings(
     const { clouds } = document(file);
     return isObject(clouds) ? clouds : {};
   });
-  const own = all.flatMap((clouds): readonly JsonObject[] => {
+  const definitions = all.flatMap((clouds): readonly JsonObject[] => {
     const cloud = Object.hasOwn(clouds, name) ? clouds[name] : undefined;
     return isObject(cloud) ? [cloud] : [];
   });
-  if (own.length === 0)
+  if (definitions.length === 0)
     throw new MigrationError(
       "N2I-E106",
       `${path} has no cloud ${JSON.stringify(name)}; it has ${[...new Set(all.flatMap(Object.keys))].join(", ") || "none"}`,
     );
   const from = `cloud ${JSON.stringify(name)} of ${path}`;
   const cloud = inRegion(
-    own.map((each) => spelled(each, from)).reduce(merge),
+    definitions.map((each) => spelled(each, from)).reduce(merge),
     environment.OS_REGION_NAME || null,
     from,
   );
@@ -68,21 +68,21 @@ function folders(environment: Environment, here: string): readonly string[] {
 
 function find(
   name: string,
-  named: string | undefined,
+  configured: string | undefined,
   environment: Environment,
   here: string,
 ): string | null {
-  if (named) return named;
+  if (configured) return configured;
   const places = folders(environment, here).flatMap((folder) =>
     SUFFIXES.map((suffix) => join(folder, `${name}.${suffix}`)),
   );
-  return places.find((place) => existsSync(place)) ?? null;
+  return places.find((path) => existsSync(path)) ?? null;
 }
 
 /** Messages contain only the file's name, because any line may be a password. */
 function document(path: string): JsonObject {
-  const refuse = (why: string): MigrationError =>
-    new MigrationError("N2I-E106", `${path} ${why}`, { fix: "Correct the file." });
+  const refuse = (reason: string): MigrationError =>
+    new MigrationError("N2I-E106", `${path} ${reason}`, { fix: "Correct the file." });
   let text: string;
   try {
     text = readFileSync(path, "utf8");
@@ -129,35 +129,35 @@ function merge(base: JsonObject, more: JsonObject): JsonObject {
  */
 function inRegion(
   { regions, ...cloud }: JsonObject,
-  wanted: string | null,
+  requested: string | null,
   from: string,
 ): JsonObject {
-  const named = regions ?? cloud.region_name ?? wanted ?? [];
-  const listed = typeof named === "string" ? named.split(",") : named;
+  const configured = regions ?? cloud.region_name ?? requested ?? [];
+  const listed = typeof configured === "string" ? configured.split(",") : configured;
   const all = (Array.isArray(listed) ? (listed as readonly Json[]) : [listed]).map((one) =>
     isObject(one) ? one : { name: one },
   );
-  const region = all.find(({ name }) => wanted === null || name === wanted);
+  const region = all.find(({ name }) => requested === null || name === requested);
   if (region === undefined && all.length > 0)
     throw refuse(
       from,
-      `it has no region ${wanted}; it has ${all.map(({ name }) => name).join(", ")}`,
+      `it has no region ${requested}; it has ${all.map(({ name }) => name).join(", ")}`,
       "Set OS_REGION_NAME to one of them, or unset it.",
     );
   if (region === undefined) return cloud;
   const { name = null, values } = region;
-  const own = isObject(values) ? spelled(values, from) : {};
-  return merge({ ...cloud, region_name: name }, own);
+  const settings = isObject(values) ? spelled(values, from) : {};
+  return merge({ ...cloud, region_name: name }, settings);
 }
 
 /** Reads `OS_*`: `OS_AUTH_URL` is `auth_url`. @throws MigrationError N2I-E106, as settingsOf */
 export function environmentSettings(environment: Environment): Settings {
-  const said = Object.entries(environment).flatMap(([variable, value]) =>
+  const entries = Object.entries(environment).flatMap(([variable, value]) =>
     variable.startsWith("OS_") && value !== undefined
       ? [[variable.slice(3).toLowerCase(), value] as const]
       : [],
   );
-  return settingsOf(spelled(Object.fromEntries(said), ENVIRONMENT), ENVIRONMENT);
+  return settingsOf(spelled(Object.fromEntries(entries), ENVIRONMENT), ENVIRONMENT);
 }
 
 /** Older names of settings. @source keystoneauth: deprecated options; openstacksdk, config/loader.py */
@@ -202,18 +202,18 @@ function modern(name: string): string {
 }
 
 /** @throws MigrationError N2I-E106 if two spellings have different values. It contains no value */
-function spelled(said: JsonObject, from: string): JsonObject {
+function spelled(settings: JsonObject, from: string): JsonObject {
   const found = new Map<string, { readonly name: string; readonly value: Json }>();
-  for (const [name, given] of Object.entries(said)) {
+  for (const [name, setting] of Object.entries(settings)) {
     const now = modern(name);
-    if (given === null || given === "") continue;
+    if (setting === null || setting === "") continue;
     // Older clients use publicURL.
-    const isFace = now.endsWith("interface") && typeof given === "string";
+    const isFace = now.endsWith("interface") && typeof setting === "string";
     const value = isFace
-      ? given.replace(/URL$/, "")
-      : isObject(given)
-        ? spelled(given, from)
-        : given;
+      ? setting.replace(/URL$/, "")
+      : isObject(setting)
+        ? spelled(setting, from)
+        : setting;
     const { name: other, value: before } = found.get(now) ?? { name, value };
     if (READ.has(now) && !isDeepStrictEqual(before, value))
       throw refuse(from, `${other} and ${name} differ`, ONE);
@@ -227,10 +227,10 @@ function spelled(said: JsonObject, from: string): JsonObject {
  * @throws MigrationError N2I-E106 for an unsupported setting that affects endpoint or login;
  *   contains no value
  */
-function settingsOf({ auth, ...said }: JsonObject, from: string): Settings {
+function settingsOf({ auth, ...settings }: JsonObject, from: string): Settings {
   const login = isObject(auth) ? auth : {};
   const found = new Map<string, string>();
-  for (const [name, value] of [...Object.entries(said), ...Object.entries(login)]) {
+  for (const [name, value] of [...Object.entries(settings), ...Object.entries(login)]) {
     if (REFUSED.has(name)) throw refuse(from, `${name} is not supported`, UNREAD);
     if (!READ.has(name)) continue;
     if (typeof value === "object") throw refuse(from, `${name} is not a single string`, ONE);
@@ -249,6 +249,6 @@ function settingsOf({ auth, ...said }: JsonObject, from: string): Settings {
 const ONE = "Specify it only once.";
 const UNREAD = "Omit it, or specify the credentials and the endpoints without it.";
 
-function refuse(from: string, why: string, fix: string): MigrationError {
-  return new MigrationError("N2I-E106", `${from}: ${why}`, { fix });
+function refuse(from: string, reason: string, fix: string): MigrationError {
+  return new MigrationError("N2I-E106", `${from}: ${reason}`, { fix });
 }

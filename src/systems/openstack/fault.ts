@@ -11,9 +11,9 @@ const LONGEST = 300;
  */
 export function faultOf(text: string, secrets: readonly string[] = []): string {
   // Secrets are removed first, because one may look like a tag.
-  const said =
+  const message =
     sentence(parsedJson(text)) ?? withoutSecrets(text, secrets).replaceAll(/<[^>]*>/g, " ");
-  return withoutSecrets(said, secrets).replaceAll(/\s+/g, " ").trim().slice(0, LONGEST);
+  return withoutSecrets(message, secrets).replaceAll(/\s+/g, " ").trim().slice(0, LONGEST);
 }
 
 /** The error text, or a redirection's Location without login and query. */
@@ -43,10 +43,10 @@ function sentence(body: unknown): string | null {
     const found = first === undefined ? null : sentence(first);
     if (found !== null) return found;
   }
-  const said = [body.faultstring, body.message, body.detail, body.description, body.title];
-  const found = said.find((text): text is string => typeof text === "string" && text !== "");
+  const candidates = [body.faultstring, body.message, body.detail, body.description, body.title];
+  const found = candidates.find((text): text is string => typeof text === "string" && text !== "");
   if (found !== undefined) return found;
   // Nova's format: {"badRequest": {"message": .., "code": 400}}.
-  const [only, ...others] = Object.values(body);
-  return others.length === 0 && isObject(only) ? sentence(only) : null;
+  const [only, ...rest] = Object.values(body);
+  return rest.length === 0 && isObject(only) ? sentence(only) : null;
 }

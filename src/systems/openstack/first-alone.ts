@@ -10,15 +10,15 @@ export function firstAlone(most: number): Alone {
       return work(null);
     }
     let begin = (): void => undefined;
-    const others = new Promise<void>((resolve) => {
+    const ready = new Promise<void>((resolve) => {
       begin = resolve;
     });
-    const own = work(() => begin());
-    first = others;
+    const result = work(() => begin());
+    first = ready;
     const late = setTimeout(begin, most);
-    void others.then(() => clearTimeout(late));
+    void ready.then(() => clearTimeout(late));
     // The caller handles the error.
-    own.then(begin, begin);
-    return own;
+    result.then(begin, begin);
+    return result;
   };
 }

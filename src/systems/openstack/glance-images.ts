@@ -43,12 +43,12 @@ export interface GlanceImage {
 export async function findImages(
   cloud: Cloud,
   limit: number,
-  asked: readonly RequestedImage[],
+  requested: readonly RequestedImage[],
 ): Promise<readonly string[]> {
   return inGlance(cloud, limit, async (session) => {
     const ids: string[] = [];
-    for (const image of asked) {
-      const find = image.by === "name" ? named : withId;
+    for (const image of requested) {
+      const find = image.by === "name" ? imagesByName : withId;
       ids.push(idOf(await find(session, image.text), image, session.url));
     }
     return ids;
@@ -66,10 +66,10 @@ export async function imageStatuses(
   limit: number,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const known = ids.filter((one) => ID.test(one));
+  const uuids = ids.filter((one) => ID.test(one));
   return inGlance(cloud, limit, async (session) => {
     const found = new Map<string, string>();
-    for (const id of new Set(known)) found.set(id, (await withId(session, id))[0]?.status ?? "");
+    for (const id of new Set(uuids)) found.set(id, (await withId(session, id))[0]?.status ?? "");
     return found;
   });
 }
@@ -88,14 +88,14 @@ export async function openImages(cloud: Cloud, limit: number) {
     image: async (id: string): Promise<ServerImage | null> =>
       (await withId(session, id))[0] ?? null,
     /** The reason why an image is not available, instead of the image. */
-    whole: (ids: ReadonlySet<string>) => whole(session, ids),
+    details: (ids: ReadonlySet<string>) => readDetails(session, ids),
     /** @param begin called before each try, which starts at the first byte */
     bytes: (id: string, begin: () => Promise<void>, into: (portion: Buffer) => Promise<void>) =>
       bytesOf(session, id, begin, into),
   };
 }
 
-async function whole(
+async function readDetails(
   session: ServiceSession,
   ids: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, GlanceImage | string>> {
@@ -133,9 +133,9 @@ async function bytesOf(
 async function found(session: ServiceSession, source: string): Promise<string | null> {
   const text = source.replace(/^glance:\/\//, "");
   if (/^(?:[a-z][a-z0-9+.-]*:\/\/|\/)/i.test(text) || text.length > 255) return null;
-  const [own] = await withId(session, text);
-  if (own !== undefined) return own.id;
-  const active = (await named(session, text)).filter(({ status }) => status === "active");
+  const [byId] = await withId(session, text);
+  if (byId !== undefined) return byId.id;
+  const active = (await imagesByName(session, text)).filter(({ status }) => status === "active");
   return active.length === 1 ? (active[0]?.id ?? null) : null;
 }
 
@@ -156,15 +156,15 @@ async function inGlance<T>(
 }
 
 function idOf(images: readonly Image[], { by, text, use }: RequestedImage, url: string): string {
-  const refuse = (why: string): MigrationError =>
-    new MigrationError("N2I-E215", `${use} ${JSON.stringify(text)}: ${why}`);
+  const refuse = (reason: string): MigrationError =>
+    new MigrationError("N2I-E215", `${use} ${JSON.stringify(text)}: ${reason}`);
   const active = images.filter(({ status }) => status === "active");
-  const [only, ...others] = active;
+  const [only, ...rest] = active;
   if (images.length === 0)
     throw refuse(`${url} has no image with this ${by} that is visible with these credentials`);
   if (only === undefined)
     throw refuse(`not active: ${images.map(({ id, status }) => `${id} is ${status}`).join(", ")}`);
-  if (others.length > 0)
+  if (rest.length > 0)
     throw refuse(
       `${counted(active.length, "image has", "images have")} this name: ${active.map(({ id }) => id).join(", ")}`,
     );
@@ -176,7 +176,7 @@ function idOf(images: readonly Image[], { by, text, use }: RequestedImage, url: 
   return only.id;
 }
 
-async function named(session: ServiceSession, name: string): Promise<readonly Image[]> {
+async function imagesByName(session: ServiceSession, name: string): Promise<readonly Image[]> {
   const found = new Map<string, Image>();
   for (let after: string | null = null; ; ) {
     const marker: string = after === null ? "" : `&marker=${encodeURIComponent(after)}`;
@@ -204,8 +204,8 @@ async function withId(session: ServiceSession, id: string): Promise<readonly Ima
   return [imageOf(id, body)];
 }
 
-function noImages({ url }: ServiceSession, why: string): MigrationError {
-  return new MigrationError("N2I-E202", `${url} is not an image service: ${why}`, {
+function noImages({ url }: ServiceSession, reason: string): MigrationError {
+  return new MigrationError("N2I-E202", `${url} is not an image service: ${reason}`, {
     fix: "Check the image endpoint in the catalog.",
   });
 }

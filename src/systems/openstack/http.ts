@@ -29,16 +29,16 @@ export interface Answered {
 export interface Unanswered {
   readonly status: 0;
   /** `ECONNRESET`, or `no answer in 60 s`. */
-  readonly why: string;
+  readonly reason: string;
 }
 
 export interface Http {
   /** @throws MigrationError N2I-E213 if the certificate is not trusted */
-  readonly send: (asked: HttpCall) => Promise<Answered | Unanswered>;
+  readonly send: (call: HttpCall) => Promise<Answered | Unanswered>;
   readonly close: () => void;
 }
 
-type AnswersHere = (asked: HttpCall) => Promise<Answered | Unanswered>;
+type AnswersHere = (call: HttpCall) => Promise<Answered | Unanswered>;
 
 const here = new Map<string, AnswersHere>();
 
@@ -62,21 +62,21 @@ const LONGEST = 2 ** 31 - 1;
  *   invalid certificate file
  */
 export function openHttp(settings: Tls, limit: number): Http {
-  const own = certificates(settings);
+  const tlsOptions = certificates(settings);
   const made = new Map<string, PlainAgent | TlsAgent>();
   // Created on demand, because a TLS context takes longer than a plain call.
   const agents = (protocol: string): PlainAgent => {
     const agent =
       made.get(protocol) ??
       (protocol === "https:"
-        ? new TlsAgent({ keepAlive: true, ...own })
+        ? new TlsAgent({ keepAlive: true, ...tlsOptions })
         : new PlainAgent({ keepAlive: true }));
     made.set(protocol, agent);
     return agent;
   };
   return {
-    send: (asked) =>
-      here.get(new URL(asked.url).origin)?.(asked) ?? send(asked, agents, Math.min(limit, LONGEST)),
+    send: (call) =>
+      here.get(new URL(call.url).origin)?.(call) ?? send(call, agents, Math.min(limit, LONGEST)),
     close() {
       for (const agent of made.values()) agent.destroy();
     },
@@ -85,10 +85,10 @@ export function openHttp(settings: Tls, limit: number): Http {
 
 function certificates({ cacert, cert, key, insecure }: Tls): AgentOptions {
   const authorities = cacert === null ? {} : { ca: pem(cacert) };
-  const own = cert === null ? {} : { cert: pem(cert), key: pem(key ?? cert) };
+  const clientPair = cert === null ? {} : { cert: pem(cert), key: pem(key ?? cert) };
   usable(`${cacert} contains no certificate (PEM)`, authorities);
-  usable(`${cert} and ${key ?? cert} are not a certificate and its key (PEM)`, own);
-  return { ...authorities, ...own, rejectUnauthorized: !insecure };
+  usable(`${cert} and ${key ?? cert} are not a certificate and its key (PEM)`, clientPair);
+  return { ...authorities, ...clientPair, rejectUnauthorized: !insecure };
 }
 
 /** Checked at once, because node:tls would fail only the first call. */
@@ -164,14 +164,14 @@ async function send(
     return { status: statusCode, headers: received, text: Buffer.concat(chunks).toString("utf8") };
   } catch (error) {
     request.destroy();
-    if (signal.aborted) return { status: 0, why: `no answer in ${limit / 1000} s` };
+    if (signal.aborted) return { status: 0, reason: `no answer in ${limit / 1000} s` };
     if (!(error instanceof Error) || error instanceof MigrationError) throw error;
     const fault = isTls ? certificateFault(error, at.origin) : null;
     if (fault !== null) throw fault;
     // Only codes, because messages may quote the request.
     const cut = response !== undefined && systemCode(error) === "ECONNRESET";
-    const why = systemCode(error) ?? "the connection was lost";
-    return { status: 0, why: cut ? "the answer was cut off" : why };
+    const reason = systemCode(error) ?? "the connection was lost";
+    return { status: 0, reason: cut ? "the answer was cut off" : reason };
   } finally {
     clearTimeout(timer);
   }
@@ -187,43 +187,43 @@ function responseTo(request: ClientRequest, body: Buffer | null): Promise<Incomi
 }
 
 /** @source Node's tls module and OpenSSL: X509_V_ERR_*, reasons of SSL routines */
-const FAULTS: readonly { readonly known: RegExp; readonly why: string; readonly fix: string }[] = [
+const FAULTS: readonly { readonly match: RegExp; readonly text: string; readonly fix: string }[] = [
   {
-    known:
+    match:
       /^(UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)|(DEPTH_ZERO_)?SELF_SIGNED|(INVALID_CA|CERT_UNTRUSTED|CERT_CHAIN_TOO_LONG|PATH_LENGTH_EXCEEDED) )/,
-    why: "its certificate is not signed by a trusted CA",
+    text: "its certificate is not signed by a trusted CA",
     fix: "Specify its CA file with --os-cacert, OS_CACERT or `cacert` in clouds.yaml. The system's CA file is often /etc/ssl/certs/ca-certificates.crt.",
   },
   {
-    known: /^(ERR_TLS_CERT_ALTNAME_INVALID|HOSTNAME_MISMATCH) /,
-    why: "its certificate is for a different name",
+    match: /^(ERR_TLS_CERT_ALTNAME_INVALID|HOSTNAME_MISMATCH) /,
+    text: "its certificate is for a different name",
     fix: "Use a name from the certificate in the URL, or create a certificate for this name.",
   },
   {
-    known: /^CERT_(HAS_EXPIRED|NOT_YET_VALID) /,
-    why: "its certificate has expired or is not valid yet",
+    match: /^CERT_(HAS_EXPIRED|NOT_YET_VALID) /,
+    text: "its certificate has expired or is not valid yet",
     fix: "Renew the certificate of the service. If it is new, compare the clocks of both machines.",
   },
   {
-    known: / alert (certificate|bad certificate|unknown ca|unsupported certificate)/,
-    why: "it requires a client certificate, and did not receive one that it accepts",
+    match: / alert (certificate|bad certificate|unknown ca|unsupported certificate)/,
+    text: "it requires a client certificate, and did not receive one that it accepts",
     fix: "Set `cert` and `key` (OS_CERT, OS_KEY) of a user that it accepts.",
   },
   {
-    known: /:(wrong version number|packet length too long|http request):/,
-    why: "it does not use TLS on this port",
+    match: /:(wrong version number|packet length too long|http request):/,
+    text: "it does not use TLS on this port",
     fix: "Check the scheme (http:// or https://) and the port in the URL.",
   },
   {
     // TLS 1.2 has no alert for a missing certificate.
-    known: / alert handshake failure/,
-    why: "it aborts the TLS handshake",
+    match: / alert handshake failure/,
+    text: "it aborts the TLS handshake",
     fix: "If it requires a client certificate, set `cert` and `key` (OS_CERT, OS_KEY). Otherwise compare the TLS settings of both machines.",
   },
   {
-    known:
+    match:
       /:(unsupported protocol|no shared cipher|no protocols available):| alert protocol version/,
-    why: "no encrypted connection is possible",
+    text: "no encrypted connection is possible",
     fix: "Compare the TLS settings of the service with those of this machine.",
   },
 ];
@@ -231,7 +231,7 @@ const FAULTS: readonly { readonly known: RegExp; readonly why: string; readonly 
 /** A permanent certificate or TLS error, or null. The message is matched but never quoted. */
 function certificateFault(error: Error, where: string): MigrationError | null {
   const code = "code" in error ? String(error.code) : "";
-  const fault = FAULTS.find(({ known }) => known.test(`${code} ${error.message}`));
+  const fault = FAULTS.find(({ match }) => match.test(`${code} ${error.message}`));
   if (fault === undefined) return null;
-  return new MigrationError("N2I-E213", `${where}: ${fault.why} (${code})`, { fix: fault.fix });
+  return new MigrationError("N2I-E213", `${where}: ${fault.text} (${code})`, { fix: fault.fix });
 }

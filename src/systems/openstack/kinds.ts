@@ -5,7 +5,7 @@ export interface ServiceKind {
   readonly types: ReadonlySet<string>;
   /** The version at the end of the URL, replaced by `spoken`, or removed if paths include it. */
   readonly version: RegExp;
-  readonly spoken?: string;
+  readonly replacement?: string;
   /** Headers for a microversion. */
   readonly pin: (microversion: string) => { readonly [name: string]: string };
   /** How to give its URL. */
@@ -34,7 +34,7 @@ export const BAREMETAL = kind("baremetal", /\/v1$/, {
  * @source Nova's API guide, Microversions: the older header is the only one before 2.27
  */
 export const COMPUTE = kind("compute", /(?:\/v2(?:\.[01])?(\/[^/]+)?)?$/, {
-  spoken: "/v2.1$1",
+  replacement: "/v2.1$1",
   pin: (microversion) => ({
     "X-OpenStack-Nova-API-Version": microversion,
     "OpenStack-API-Version": `compute ${microversion}`,

@@ -6,7 +6,7 @@ import { BOOT_OPTIONS, type PortBinding, sameBinding } from "../../model/ironic/
 import type { Cloud } from "./cloud.ts";
 import { NETWORK } from "./kinds.ts";
 import { type Answer, ask, openSession, type ServiceSession } from "./session.ts";
-import { type CallState, shown } from "./settled.ts";
+import { type CallState, settledOnce } from "./settled.ts";
 
 /**
  * Each changing call resolves to null or the reason of the refusal.
@@ -26,7 +26,7 @@ export async function openNetwork(cloud: Cloud, limit: number) {
     /** The hosts that boot the machines. */
     placed: (ids: ReadonlySet<string>) => readPorts(session, ids, PLACE_FIELDS, placedOf),
     /** All fields of a port, or null. */
-    whole: (port: string) => whole(session, port),
+    details: (port: string) => readDetails(session, port),
     /** Only if the device is one of `from`. */
     bind: (port: string, from: readonly PortDevice[], to: PortDevice) =>
       bind(session, rights, port, from, to),
@@ -34,7 +34,7 @@ export async function openNetwork(cloud: Cloud, limit: number) {
     restore: (port: string, fields: JsonObject, devices: readonly string[]) =>
       restore(session, rights, port, fields, devices),
     /** Only if the device is unchanged. */
-    place: (port: string, to: PortBinding, device: string) => place(session, port, to, device),
+    rebind: (port: string, to: PortBinding, device: string) => rebind(session, port, to, device),
   };
 }
 
@@ -58,7 +58,7 @@ function rightsToPorts() {
 /** Refused ports, without a success, that indicate the login. */
 const FEW = 10;
 
-async function whole(session: ServiceSession, id: string): Promise<JsonObject | null> {
+async function readDetails(session: ServiceSession, id: string): Promise<JsonObject | null> {
   const body = await ask(session, pathOf(id));
   if (body === null) return null;
   const { port } = objectOf(body);
@@ -75,7 +75,7 @@ function pathOf(id: string): string {
 
 interface PortChange {
   readonly fields: JsonObject;
-  readonly stand: (now: JsonObject) => CallState;
+  readonly stateOf: (now: JsonObject) => CallState;
   readonly answered?: (answer: Answer) => void;
   readonly isFinal?: (answer: Answer) => boolean;
 }
@@ -84,14 +84,14 @@ interface PortChange {
 function change(
   session: ServiceSession,
   id: string,
-  { fields: port, stand, answered, isFinal }: PortChange,
+  { fields: port, stateOf, answered, isFinal }: PortChange,
 ): Promise<string | null> {
   let revision: unknown;
   const look = async (): Promise<CallState> => {
-    const now = await whole(session, id);
-    if (now === null) return { why: `port ${id} is not in Neutron` };
+    const now = await readDetails(session, id);
+    if (now === null) return { reason: `port ${id} is not in Neutron` };
     revision = now.revision_number;
-    return stand(now);
+    return stateOf(now);
   };
   const put = async (): Promise<Answer> => {
     const hasRevision = typeof revision === "number";
@@ -100,7 +100,7 @@ function change(
     answered?.(answer);
     return answer.status === 412 ? { ...answer, status: 409 } : answer;
   };
-  return shown(session, `PUT of port ${id}`, look, put, isFinal);
+  return settledOnce(session, `PUT of port ${id}`, look, put, isFinal);
 }
 
 function restore(
@@ -112,10 +112,10 @@ function restore(
 ): Promise<string | null> {
   return change(session, id, {
     ...{ fields, isFinal: rights.isPorts, answered: (answer) => rights.heard(id, answer) },
-    stand(now) {
+    stateOf(now) {
       const { device_id, device_owner } = deviceOf(now);
       if (!devices.includes(device_id))
-        return { why: `port ${id} belongs to ${holder(device_owner, device_id)} now` };
+        return { reason: `port ${id} belongs to ${holder(device_owner, device_id)} now` };
       const isAs = ([name, value]: readonly [string, Json]): boolean =>
         JSON.stringify(now[name] ?? null) === JSON.stringify(value);
       return Object.entries(fields).every(isAs) ? "made" : "open";
@@ -131,23 +131,23 @@ async function bind(
   { device_id, device_owner }: PortDevice,
 ): Promise<NotWritten | null> {
   let [taken, denied] = [false, false];
-  const why = await change(session, id, {
+  const reason = await change(session, id, {
     ...{ fields: { device_id, device_owner }, isFinal: rights.isPorts },
-    stand(port) {
+    stateOf(port) {
       const now = deviceOf(port);
       const is = (one: PortDevice): boolean =>
         one.device_id === now.device_id && one.device_owner === now.device_owner;
       if (is({ device_id, device_owner })) return "made";
       if (from.some(is)) return "open";
       taken = true;
-      return { why: `port ${id} belongs to ${holder(now.device_owner, now.device_id)}` };
+      return { reason: `port ${id} belongs to ${holder(now.device_owner, now.device_id)}` };
     },
     answered(answer) {
       denied = answer.status === 403;
       rights.heard(id, answer);
     },
   });
-  return why === null ? null : { why, taken, denied };
+  return reason === null ? null : { reason, taken, denied };
 }
 
 function holder(owner: string, device: string): string {
@@ -155,7 +155,7 @@ function holder(owner: string, device: string): string {
 }
 
 /** @source Neutron's API: a null value removes an option, unnamed options stay */
-function place(
+function rebind(
   session: ServiceSession,
   id: string,
   to: PortBinding,
@@ -166,11 +166,11 @@ function place(
   }));
   return change(session, id, {
     fields: { "binding:host_id": to.host, extra_dhcp_opts: options },
-    stand(port) {
+    stateOf(port) {
       const now = placedOf(port);
-      if (now === null) return { why: `binding:host_id of port ${id} is not visible` };
+      if (now === null) return { reason: `binding:host_id of port ${id} is not visible` };
       if (now.device_id !== device)
-        return { why: `port ${id} now belongs to ${now.device_id || "no device"}` };
+        return { reason: `port ${id} now belongs to ${now.device_id || "no device"}` };
       return sameBinding(now, to) ? "made" : "open";
     },
   });
@@ -236,7 +236,7 @@ export interface PlacedPort extends PortBinding {
 function placedOf(port: Json): PlacedPort | null {
   if (!isObject(port) || typeof port.id !== "string") return null;
   if (typeof port["binding:host_id"] !== "string") return null;
-  const said = new Map(
+  const dhcpOptions = new Map(
     (Array.isArray(port.extra_dhcp_opts) ? port.extra_dhcp_opts : [])
       .filter(isObject)
       .map((one) => [
@@ -248,6 +248,6 @@ function placedOf(port: Json): PlacedPort | null {
   return {
     ...{ id: port.id, device_id: String(port.device_id ?? "") },
     host: port["binding:host_id"],
-    options: Object.fromEntries(BOOT_OPTIONS.map((name) => [name, said.get(name) ?? null])),
+    options: Object.fromEntries(BOOT_OPTIONS.map((name) => [name, dhcpOptions.get(name) ?? null])),
   };
 }

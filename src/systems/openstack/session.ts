@@ -30,7 +30,7 @@ export interface ServiceSession {
   /** The login's project id, or null. */
   readonly project: string | null;
   /** @throws MigrationError N2I-E210, or N2I-E211 if Keystone or the service refuses the login */
-  readonly call: (words: CallArguments) => Promise<Answer>;
+  readonly call: (args: CallArguments) => Promise<Answer>;
   /** The session with a microversion. Without it none is sent. */
   readonly at: (microversion: string) => ServiceSession;
   readonly close: () => void;
@@ -56,13 +56,13 @@ export async function openSession(
           : `${cloud.from}: the URL of the ${kind.name} service is not known`,
         { fix: kind.fix },
       );
-    const whole = found.replace("%(project_id)s", login.project ?? "%(project_id)s");
-    const url = serviceUrl(whole, cloud.from, kind);
+    const expanded = found.replace("%(project_id)s", login.project ?? "%(project_id)s");
+    const url = serviceUrl(expanded, cloud.from, kind);
     const pinned = (headers: HttpCall["headers"]): ServiceSession => ({
       url,
       project: login.project,
       close: http.close,
-      call: (words) => call(http, url, login, words, headers),
+      call: (args) => call(http, url, login, args, headers),
       at: (microversion) => pinned(kind.pin(microversion)),
     });
     return pinned({});
@@ -74,7 +74,7 @@ export async function openSession(
 
 /** Reports the missing login instead of the URL. @throws MigrationError N2I-E106 */
 function checkLogin({ auth, from }: Cloud): void {
-  if (auth.kind !== "none" || auth.named) return;
+  if (auth.kind !== "none" || auth.explicit) return;
   throw new MigrationError(
     "N2I-E106",
     from === ENVIRONMENT
@@ -90,7 +90,7 @@ function checkLogin({ auth, from }: Cloud): void {
 export function serviceUrl(
   text: string,
   from: string,
-  { version, spoken = "" }: Pick<ServiceKind, "version" | "spoken">,
+  { version, replacement = "" }: Pick<ServiceKind, "version" | "replacement">,
 ): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "")
@@ -99,7 +99,7 @@ export function serviceUrl(
       `${from}: the service's URL is not http(s)://HOST[:PORT]/`,
       { fix: "Specify scheme, host and port, as in https://ironic.example.org:6385." },
     );
-  return `${url.origin}${url.pathname.replace(/\/+$/, "").replace(version, spoken)}`;
+  return `${url.origin}${url.pathname.replace(/\/+$/, "").replace(version, replacement)}`;
 }
 
 interface LoggedIn {
@@ -148,10 +148,10 @@ export function callerSession(
   const pinned = (pins: HttpCall["headers"]): ServiceSession => ({
     ...{ url: at.url, project: null },
     close: () => undefined,
-    call: async ({ path, hidden = [], fields = {}, ...words }) => {
-      const own = { ...fields, ...pins, ...headers };
-      const asked = { ...words, url: `${at.url}${path}`, headers: own };
-      return answered(await http.send(asked), [...secrets, ...hidden]);
+    call: async ({ path, hidden = [], fields = {}, ...rest }) => {
+      const allHeaders = { ...fields, ...pins, ...headers };
+      const request = { ...rest, url: `${at.url}${path}`, headers: allHeaders };
+      return answered(await http.send(request), [...secrets, ...hidden]);
     },
     at: (microversion) => pinned(at.kind.pin(microversion)),
   });
@@ -162,13 +162,13 @@ async function call(
   http: Http,
   url: string,
   login: LoggedIn,
-  { path, hidden = [], fields = {}, ...words }: CallArguments,
+  { path, hidden = [], fields = {}, ...rest }: CallArguments,
   pinned: { readonly [name: string]: string },
 ): Promise<Answer> {
   for (let again = false; ; again = true) {
     const headers = login.headers();
     const answer = await http.send({
-      ...words,
+      ...rest,
       url: `${url}${path}`,
       headers: { ...fields, ...pinned, ...headers },
     });
@@ -182,7 +182,7 @@ async function call(
 }
 
 function answered(answer: Answered | Unanswered, secrets: readonly string[]): Answer {
-  if ("why" in answer) return { status: 0, body: null, headers: {}, fault: answer.why };
+  if ("reason" in answer) return { status: 0, body: null, headers: {}, fault: answer.reason };
   const { status, headers, text } = answer;
   const fault = status < 300 ? "" : `${status} ${faultIn(answer, secrets)}`.trim();
   const isDenied = status === 500 && OTHER_SCOPE.test(fault);
@@ -256,9 +256,9 @@ async function newToken(
       body: { auth: question() },
     }),
   );
-  const silent = (why: string) =>
-    new MigrationError("N2I-E210", `Keystone at ${base} does not answer: ${why}`);
-  if ("why" in answer) throw silent(answer.why);
+  const silent = (reason: string) =>
+    new MigrationError("N2I-E210", `Keystone at ${base} does not answer: ${reason}`);
+  if ("reason" in answer) throw silent(answer.reason);
   const fault = (): string => faultIn(answer, [secret()]);
   if (isPassing(answer)) throw silent(`${answer.status} ${fault()}`.trim());
   if (answer.status === 401 || answer.status === 403)

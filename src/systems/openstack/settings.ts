@@ -34,14 +34,15 @@ export function pluginOf(name: string): Plugin | undefined {
  * @throws MigrationError N2I-E106 for a missing or unknown setting; contains no secret
  */
 export function cloudOf(settings: Settings, from: string, home = homedir()): Cloud {
-  const refuse = (why: string): MigrationError => new MigrationError("N2I-E106", `${from}: ${why}`);
+  const refuse = (reason: string): MigrationError =>
+    new MigrationError("N2I-E106", `${from}: ${reason}`);
   const override = (service: CloudService) => settings.get(`${service}_endpoint_override`) ?? null;
   const sought = (service: CloudService): Sought => {
-    const own = `${service}_interface`;
-    const name = settings.has(own) ? own : "interface";
-    const asked = settings.get(name) ?? "public";
-    const chosen = INTERFACES.find((each) => each === asked);
-    if (chosen === undefined) throw refuse(`${name} ${asked} is none of ${INTERFACES.join(", ")}`);
+    const specific = `${service}_interface`;
+    const name = settings.has(specific) ? specific : "interface";
+    const value = settings.get(name) ?? "public";
+    const chosen = INTERFACES.find((each) => each === value);
+    if (chosen === undefined) throw refuse(`${name} ${value} is none of ${INTERFACES.join(", ")}`);
     const region = settings.get(`${service}_region_name`) ?? settings.get("region_name") ?? null;
     return { interface: chosen, region };
   };
@@ -77,13 +78,13 @@ function isTrue(text: string | undefined): boolean {
   return /^(1|true|yes|on)$/i.test(text ?? "");
 }
 
-type Refuse = (why: string) => MigrationError;
+type Refuse = (reason: string) => MigrationError;
 
 function authOf(settings: Settings, refuse: Refuse): Auth {
-  const named = settings.get("auth_type");
-  const kind = named === undefined ? guessed(settings) : pluginOf(named);
+  const authType = settings.get("auth_type");
+  const kind = authType === undefined ? guessed(settings) : pluginOf(authType);
   if (kind === undefined)
-    throw refuse(`auth_type ${named} is not one of ${Object.keys(PLUGINS).join(", ")}`);
+    throw refuse(`auth_type ${authType} is not one of ${Object.keys(PLUGINS).join(", ")}`);
   const need = (name: string): string => {
     const value = settings.get(name);
     if (value === undefined) throw refuse(`${name} is missing`);
@@ -91,13 +92,13 @@ function authOf(settings: Settings, refuse: Refuse): Auth {
   };
   switch (kind) {
     case "none":
-      return { kind, named: named !== undefined };
+      return { kind, explicit: authType !== undefined };
     case "basic": {
       const [user, password] = [need("username"), need("password")];
       return { kind, user, password: () => password };
     }
     case "password": {
-      if (named === undefined && !settings.has("auth_url"))
+      if (authType === undefined && !settings.has("auth_url"))
         throw refuse(
           "auth_url is missing for the user or password that is set: if Ironic does not require credentials, unset them, or set auth_type to none",
         );
@@ -155,8 +156,8 @@ function partOf(
 function domain(settings: Settings, name: string): JsonObject {
   // With a project, `domain` applies to project and user. @source openstacksdk, _handle_domain_id
   const hasProject = partOf(settings, "project") !== null;
-  const own = partOf(settings, name) ?? (hasProject ? partOf(settings, "domain") : null);
-  if (own !== null) return own;
+  const configured = partOf(settings, name) ?? (hasProject ? partOf(settings, "domain") : null);
+  if (configured !== null) return configured;
   const id = settings.get("default_domain_id") ?? settings.get("default_domain");
   const text = settings.get("default_domain_name");
   return text === undefined ? { id: id ?? "default" } : { name: text };

@@ -3,7 +3,7 @@ import { mayPass, pause, TRIES } from "./passing.ts";
 import { type Answer, refusedCall, type ServiceSession } from "./session.ts";
 
 /** The state of a change: made, open, or the reason why it cannot be made. */
-export type CallState = "made" | "open" | { readonly why: string };
+export type CallState = "made" | "open" | { readonly reason: string };
 
 /**
  * Reads the state before each try, because the response may have been lost.
@@ -21,16 +21,16 @@ export async function settled(
   isFinal: (answer: Answer) => boolean = () => false,
 ): Promise<string | null> {
   for (let tries = 0; ; tries += 1) {
-    const stand = await look();
-    if (stand === "made") return null;
-    if (stand !== "open") return stand.why;
+    const state = await look();
+    if (state === "made") return null;
+    if (state !== "open") return state.reason;
     const answer = await call();
     if (answer.status >= 200 && answer.status < 300) return null;
     if (answer.status === 403 && !isFinal(answer)) throw refusedCall(session, what, answer);
     if (!mayPass(answer) || isFinal(answer)) {
       const after = await look();
       if (after === "made") return null;
-      return after === "open" ? `${what} is refused: ${answer.fault}` : after.why;
+      return after === "open" ? `${what} is refused: ${answer.fault}` : after.reason;
     }
     if (tries === TRIES) {
       if (answer.status === 409) return `${what} is refused: ${answer.fault}`;
@@ -47,13 +47,13 @@ export async function settled(
 const LOOKS = 4;
 
 /** For calls with immediate effect. Does not repeat the call: another user may have reverted it. */
-export async function shown(...words: Parameters<typeof settled>): Promise<string | null> {
-  const [, what, look] = words;
-  const why = await settled(...words);
-  for (let looks = 0; why === null && looks < LOOKS; looks += 1) {
+export async function settledOnce(...args: Parameters<typeof settled>): Promise<string | null> {
+  const [, what, look] = args;
+  const reason = await settled(...args);
+  for (let looks = 0; reason === null && looks < LOOKS; looks += 1) {
     if (looks > 0) await pause(looks);
-    const stand = await look();
-    if (stand !== "open") return stand === "made" ? null : stand.why;
+    const state = await look();
+    if (state !== "open") return state === "made" ? null : state.reason;
   }
-  return why ?? `${what} was accepted without effect`;
+  return reason ?? `${what} was accepted without effect`;
 }

@@ -50,15 +50,15 @@ export async function perform(
   owner: Owner,
   pause: Pause,
 ): Promise<void> {
-  await inFolderOf(root, path, async (held, name) => {
-    if (!same(await thingAt(held, name), before)) throw changed(root, path);
+  await inFolderOf(root, path, async (parent, name) => {
+    if (!same(await thingAt(parent, name), before)) throw changed(root, path);
     try {
-      await put(held, name, { before, after }, { source, owner }, pause);
+      await put(parent, name, { before, after }, { source, owner }, pause);
     } catch (cause) {
       if (systemCode(cause) === "EEXIST") throw changed(root, path);
       throw cause;
     }
-    await held.handle.sync();
+    await parent.handle.sync();
   });
 }
 
@@ -69,19 +69,19 @@ interface Content {
 }
 
 async function put(
-  held: OpenFolder,
+  parent: OpenFolder,
   name: string,
   { before, after }: Pick<BootStep, "before" | "after">,
   content: Content,
   pause: Pause,
 ): Promise<void> {
-  const at = join(held.at, name);
-  const temp = join(held.at, tempOf(name));
-  const gone = atExit(() => rmSync(temp, { force: true }));
+  const at = join(parent.at, name);
+  const temp = join(parent.at, tempOf(name));
+  const cancelCleanup = atExit(() => rmSync(temp, { force: true }));
   try {
     await putAs(at, temp, { before, after }, content, pause);
   } finally {
-    gone();
+    cancelCleanup();
   }
 }
 
@@ -145,7 +145,7 @@ async function owned(handle: FileHandle, { mode, uid, gid }: Owner): Promise<voi
   await handle.chmod(mode);
 }
 
-type Undone = "undone" | "gone" | { readonly left: string };
+type Undone = "undone" | "gone" | { readonly conflict: string };
 
 /**
  * A changed name is skipped.
@@ -160,19 +160,19 @@ export async function undoStep(
   pause: Pause,
 ): Promise<Undone> {
   try {
-    return await inFolderOf(root, path, async (held, name) => {
-      const now = await thingAt(held, name);
+    return await inFolderOf(root, path, async (parent, name) => {
+      const now = await thingAt(parent, name);
       if (same(now, before)) return "gone";
-      if (now === null || !sameThing(now, after)) return { left: `${path} has changed since` };
-      const made = await back(held, name, { before, after }, text, pause);
-      await held.handle.sync();
-      return made ? "undone" : { left: `${path} contains other files` };
+      if (now === null || !sameThing(now, after)) return { conflict: `${path} has changed since` };
+      const made = await back(parent, name, { before, after }, text, pause);
+      await parent.handle.sync();
+      return made ? "undone" : { conflict: `${path} contains other files` };
     });
   } catch (cause) {
-    const why = cause instanceof MigrationError ? insteadOf(cause) : null;
-    if (why === null) throw cause;
+    const kind = cause instanceof MigrationError ? insteadOf(cause) : null;
+    if (kind === null) throw cause;
     // Another user removed the folder, so the file is gone.
-    return why === "gone" && before === null ? "gone" : { left: `${path} has changed since` };
+    return kind === "gone" && before === null ? "gone" : { conflict: `${path} has changed since` };
   }
 }
 
@@ -192,20 +192,20 @@ function insteadOf({ code, cause }: MigrationError): "gone" | "other" | null {
 }
 
 async function back(
-  held: OpenFolder,
+  parent: OpenFolder,
   name: string,
   { before, after }: Pick<BootStep, "before" | "after">,
   text: string | null,
   pause: Pause,
 ): Promise<boolean> {
-  const at = join(held.at, name);
+  const at = join(parent.at, name);
   if (before !== null) {
     const owner = before.kind === "file" ? before.was : undefined;
     const content = {
       source: text === null ? null : { text },
       owner: owner ?? { mode: 0o644, uid: 0, gid: 0 },
     };
-    await put(held, name, { before: after, after: before }, content, pause);
+    await put(parent, name, { before: after, after: before }, content, pause);
     return true;
   }
   if (after.kind !== "folder") {
@@ -227,8 +227,8 @@ function changed(root: string, path: string): MigrationError {
   });
 }
 
-function sameThing(left: Thing, right: Thing): boolean {
-  if (left.kind === "link") return right.kind === "link" && left.target === right.target;
-  if (left.kind === "file") return right.kind === "file" && left.sha256 === right.sha256;
+function sameThing(skipped: Thing, right: Thing): boolean {
+  if (skipped.kind === "link") return right.kind === "link" && skipped.target === right.target;
+  if (skipped.kind === "file") return right.kind === "file" && skipped.sha256 === right.sha256;
   return right.kind === "folder";
 }

@@ -22,19 +22,19 @@ export interface OpenFolder {
 export async function inFolderOf<T>(
   root: string,
   path: string,
-  work: (held: OpenFolder, name: string) => Promise<T>,
+  work: (parent: OpenFolder, name: string) => Promise<T>,
 ): Promise<T> {
   const handles: FileHandle[] = [];
-  const hold = async (folder: string): Promise<OpenFolder> => {
+  const openAt = async (folder: string): Promise<OpenFolder> => {
     const handle = await open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     handles.push(handle);
     return { at: PROC ? `/proc/self/fd/${handle.fd}` : folder, handle };
   };
   try {
-    const top = await hold(root);
+    const top = await openAt(root);
     const folder = dirname(path);
-    const held = folder === "." ? top : await hold(join(top.at, folder));
-    return await work(held, path.slice(folder === "." ? 0 : folder.length + 1));
+    const parent = folder === "." ? top : await openAt(join(top.at, folder));
+    return await work(parent, path.slice(folder === "." ? 0 : folder.length + 1));
   } catch (cause) {
     throw notWritten(join(root, path), cause);
   } finally {
@@ -52,12 +52,12 @@ export async function inspect(root: string, path: string): Promise<Found> {
     const { size: bytes, mode, uid, gid } = found;
     return found.isFile()
       ? { kind: "file", bytes, mode: mode & 0o7777, uid, gid }
-      : { kind: "other", why: "no file, link or folder" };
+      : { kind: "other", reason: "no file, link or folder" };
   } catch (cause) {
     const code = systemCode(cause);
     return code === "ENOENT"
       ? { kind: "absent" }
-      : { kind: "other", why: `out of reach (${code ?? "unknown failure"})` };
+      : { kind: "other", reason: `out of reach (${code ?? "unknown failure"})` };
   }
 }
 
@@ -73,7 +73,7 @@ export async function thingAt({ at }: OpenFolder, name: string): Promise<Thing |
     case "file":
       return { kind: "file", sha256: await digestOf(join(at, name)) };
     case "other":
-      throw new MigrationError("N2I-E300", `${name} is ${found.why}`);
+      throw new MigrationError("N2I-E300", `${name} is ${found.reason}`);
   }
 }
 
@@ -110,8 +110,8 @@ export function tempOf(name: string): string {
 
 /** Removes the temporary file of a crash. */
 export async function sweep(root: string, path: string): Promise<void> {
-  const there = await inspect(root, dirname(path));
-  if (there.kind !== "folder") return;
+  const parent = await inspect(root, dirname(path));
+  if (parent.kind !== "folder") return;
   await inFolderOf(root, path, async ({ at }, name) => {
     await rm(join(at, tempOf(name)), { force: true });
   });

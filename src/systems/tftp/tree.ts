@@ -28,9 +28,9 @@ export async function openTrees(
   option: string,
 ): Promise<readonly Tree[]> {
   const trees = await Promise.all(specs.map((spec) => openTree(spec, option)));
-  const twice = trees.find(({ host }, at) => trees.findIndex((other) => other.host === host) < at);
-  if (twice !== undefined)
-    throw new MigrationError("N2I-E100", `${option} specifies ${twice.host} more than once`);
+  const repeat = trees.find(({ host }, at) => trees.findIndex((other) => other.host === host) < at);
+  if (repeat !== undefined)
+    throw new MigrationError("N2I-E100", `${option} specifies ${repeat.host} more than once`);
   return trees;
 }
 

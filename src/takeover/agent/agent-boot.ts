@@ -22,10 +22,10 @@ interface Publishing extends Omit<Opening, "keep"> {
  * @returns a function to call once per interval
  */
 export function bootRecords(parts: Publishing): () => Promise<void> {
-  const known = new Map<string, string>();
+  const published = new Map<string, string>();
   let round: AsyncGenerator<undefined, void> | null = null;
   return async () => {
-    round ??= publishing(parts, known);
+    round ??= publishing(parts, published);
     try {
       const { done } = await round.next();
       if (done === true) round = null;
@@ -37,10 +37,10 @@ export function bootRecords(parts: Publishing): () => Promise<void> {
 }
 
 async function* publishing(
-  { leases, nova, tree, host, say }: Publishing,
-  known: Map<string, string>,
+  { leases, nova, tree, host, report }: Publishing,
+  published: Map<string, string>,
 ): AsyncGenerator<undefined, void> {
-  const changed = await changedFiles(tree, known);
+  const changed = await changedFiles(tree, published);
   const uuids = [...changed.keys()];
   if (uuids.length === 0) return;
   const live = leases.engine === "postgresql" ? "NOT deleted" : "deleted = 0";
@@ -74,20 +74,20 @@ async function* publishing(
       })),
   );
   await publishBoot(leases, host, records);
-  for (const [uuid, mark] of changed) known.set(uuid, mark);
+  for (const [uuid, mark] of changed) published.set(uuid, mark);
   const unknown = records.filter(({ root_uuid }) => root_uuid === null).length;
   const without = unknown === 0 ? "" : `. ${unknown} of them have no root filesystem`;
   if (records.length > 0)
-    say(`Published the boot files of ${counted(records.length, "machine")}${without}.`);
+    report(`Published the boot files of ${counted(records.length, "machine")}${without}.`);
 }
 
 async function changedFiles(
   { root }: Tree,
-  known: Map<string, string>,
+  published: Map<string, string>,
 ): Promise<ReadonlyMap<string, string>> {
   const names = (await readdir(root)).filter(isUuid);
-  const there = new Set(names.map((name) => name.toLowerCase()));
-  for (const uuid of known.keys()) if (!there.has(uuid)) known.delete(uuid);
+  const uuids = new Set(names.map((name) => name.toLowerCase()));
+  for (const uuid of published.keys()) if (!uuids.has(uuid)) published.delete(uuid);
   const changed = new Map<string, string>();
   for (const name of names) {
     if (changed.size === TOGETHER) break;
@@ -95,7 +95,7 @@ async function changedFiles(
     if (found === null) continue;
     const mark = `${found.mtimeMs} ${found.size} ${found.ino}`;
     const uuid = name.toLowerCase();
-    if (known.get(uuid) !== mark) changed.set(uuid, mark);
+    if (published.get(uuid) !== mark) changed.set(uuid, mark);
   }
   return changed;
 }

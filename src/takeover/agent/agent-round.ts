@@ -21,7 +21,7 @@ export interface Taking {
   readonly ttl: number;
   /** Seconds without a report after which a nova-compute is down. */
   readonly down: number;
-  readonly say: (text: string) => void;
+  readonly report: (text: string) => void;
   /** Monotonic milliseconds. */
   readonly clock: () => number;
   readonly services: () => Promise<readonly ComputeHost[]>;
@@ -35,17 +35,17 @@ export interface Taking {
 }
 
 export interface Taken {
-  readonly left: readonly SkippedRow[];
+  readonly skipped: readonly SkippedRow[];
 }
 
 interface Around {
   readonly parts: Taking;
   readonly watch: ReturnType<typeof createWatch>;
-  readonly told: ReturnType<typeof createReporter>;
+  readonly reporter: ReturnType<typeof createReporter>;
   readonly ended: () => boolean;
   readonly signal: AbortSignal;
   /** Called for a skipped machine, whose move may be unfinished. */
-  readonly leaves: () => void;
+  readonly onSkipped: () => void;
 }
 
 /** Machines per pass. @source systems.md A4: periodic_max_workers of Ironic */
@@ -59,12 +59,12 @@ const LONGEST_PACE = 5_000;
 const REPORT = 60_000;
 
 /** One statement. There are no dead hosts if this host must not act. */
-export async function scanLeases({ parts, watch, told, ended }: Around) {
-  const held = await readLeases(parts.leases);
-  const judged = judgeLeases(held, watch.word());
-  const mine = held.find(({ host }) => host === parts.host);
-  told.alarm(judged);
-  return { held, dead: !ended() && isLive(mine) ? judged.dead : [] };
+export async function scanLeases({ parts, watch, reporter, ended }: Around) {
+  const leases = await readLeases(parts.leases);
+  const judged = judgeLeases(leases, watch.state());
+  const mine = leases.find(({ host }) => host === parts.host);
+  reporter.alarm(judged);
+  return { leases, dead: !ended() && isLive(mine) ? judged.dead : [] };
 }
 
 /** The same with Nova's current state, which may have changed during a wait. */
@@ -75,7 +75,7 @@ async function scanNow(around: Around) {
 
 /** @throws MigrationError if a database does not answer, or the site's fence fails */
 export async function takeFrom(around: Around, lease: Lease): Promise<"all" | "left" | "others"> {
-  const { parts, watch, told, ended, signal, leaves } = around;
+  const { parts, watch, reporter, ended, signal, onSkipped } = around;
   const { leases, host } = parts;
   const from = lease.host;
   // Without machines, a host is not fenced.
@@ -83,30 +83,31 @@ export async function takeFrom(around: Around, lease: Lease): Promise<"all" | "l
   if (lease.fenced_by === null && !(await fenceHost(around, from))) return "others";
   const nodes = await machinesOf(leases, from);
   const aggregates = await parts.aggregates();
-  const seen = new Set<string>();
+  const processed = new Set<string>();
   for (;;) {
-    const { held, dead } = await scanNow(around);
+    const { leases, dead } = await scanNow(around);
     const now = dead.find((one) => one.host === from);
     if (now === undefined || now.fenced_by === null) return "others";
-    const takers = successorsOf(from, held, watch.fit(), aggregates);
-    const mine = shareOf(host, nodes, takers).filter((node) => !seen.has(node));
+    const successors = successorsOf(from, leases, watch.fit(), aggregates);
+    const mine = shareOf(host, nodes, successors).filter((node) => !processed.has(node));
     const some = mine.slice(0, PASS);
     if (some.length === 0) break;
-    for (const node of some) seen.add(node);
-    const done = await patiently({ ended, say: parts.say }, () =>
+    for (const node of some) processed.add(node);
+    const done = await patiently({ ended, report: parts.report }, () =>
       withoutRefusal(around, from, parts.take(now, some, signal)),
     );
     if (done === null) return "others";
-    if (done.left.length > 0) leaves();
-    for (const { id, why } of done.left) told.left(`${id} of ${from} was skipped: ${why}.`);
+    if (done.skipped.length > 0) onSkipped();
+    for (const { id, reason } of done.skipped)
+      reporter.reportSkipped(`${id} of ${from} was skipped: ${reason}.`);
   }
   if ((await machinesOf(leases, from)).length === 0) return "all";
-  return seen.size > 0 ? "left" : "others";
+  return processed.size > 0 ? "left" : "others";
 }
 
 /** A refusal for some machines must not stop the others. */
 async function withoutRefusal(
-  { told, leaves }: Pick<Around, "told" | "leaves">,
+  { reporter, onSkipped }: Pick<Around, "reporter" | "onSkipped">,
   from: string,
   taking: Promise<Taken>,
 ): Promise<Taken> {
@@ -114,15 +115,15 @@ async function withoutRefusal(
     return await taking;
   } catch (error) {
     if (!(error instanceof MigrationError) || isLocked(error) || isUnanswered(error)) throw error;
-    leaves();
-    told.left(`Machines of ${from} were skipped: ${error.message}.`);
-    return { left: [] };
+    onSkipped();
+    reporter.reportSkipped(`Machines of ${from} were skipped: ${error.message}.`);
+    return { skipped: [] };
   }
 }
 
 /** Reports the wait after one minute, two, four and so on. Null if it was stopped. */
 export async function patiently<T>(
-  { ended, say }: Pick<Around, "ended"> & Pick<Taking, "say">,
+  { ended, report }: Pick<Around, "ended"> & Pick<Taking, "report">,
   act: () => Promise<T>,
 ): Promise<T | null> {
   const [since, began] = [`${new Date().toISOString().slice(0, 19)}Z`, moment()];
@@ -134,7 +135,7 @@ export async function patiently<T>(
       if (!(error instanceof MigrationError && isLocked(error))) throw error;
       const waited = moment() - began;
       if (waited >= due) {
-        say(`Waiting since ${since} (${duration(waited / 1000)}): ${error.message}.`);
+        report(`Waiting since ${since} (${duration(waited / 1000)}): ${error.message}.`);
         due *= 2;
       }
       await rest(Math.min(tried * PACE, LONGEST_PACE));
@@ -150,10 +151,10 @@ function isLocked({ exit }: MigrationError): boolean {
 /** Fences under a lock. Returns whether the host is fenced, also by another agent. */
 async function fenceHost(around: Around, from: string): Promise<boolean> {
   const { parts, ended, signal } = around;
-  const { leases, host, say } = parts;
+  const { leases, host, report } = parts;
   const holding = { owner: `agent of ${host}`, ttl: LOCK };
   const lock = () => keepLocks(leases, [`host:${from}`], holding);
-  const locks = await patiently({ ended, say }, lock);
+  const locks = await patiently({ ended, report }, lock);
   if (locks === null) return false;
   try {
     // The wait for the lock, or the site's fence, may have taken minutes.
@@ -164,7 +165,7 @@ async function fenceHost(around: Around, from: string): Promise<boolean> {
     const now = await lookAgain(around, from);
     if (now === null || now.epoch !== before.epoch) return false;
     if (!(await fenceLease(leases, now, host))) return false;
-    say(`${from} is dead: fenced by ${host}.`);
+    report(`${from} is dead: fenced by ${host}.`);
     return true;
   } finally {
     await locks.release();
@@ -174,11 +175,11 @@ async function fenceHost(around: Around, from: string): Promise<boolean> {
 /** The lease of a host that is still dead and has machines for this host, or null. */
 async function lookAgain(around: Around, from: string): Promise<Lease | null> {
   const { parts, watch, ended } = around;
-  const { held, dead } = await scanNow(around);
+  const { leases, dead } = await scanNow(around);
   const lease = dead.find(({ host }) => host === from);
   if (lease === undefined || ended()) return null;
-  const takers = successorsOf(from, held, watch.fit(), await parts.aggregates());
-  const mine = shareOf(parts.host, await machinesOf(parts.leases, from), takers);
+  const successors = successorsOf(from, leases, watch.fit(), await parts.aggregates());
+  const mine = shareOf(parts.host, await machinesOf(parts.leases, from), successors);
   return mine.length > 0 ? lease : null;
 }
 
@@ -190,24 +191,24 @@ async function machinesOf(leases: Database, host: string): Promise<readonly stri
 
 const LINES = 1000;
 
-export function createReporter(say: (text: string) => void) {
+export function createReporter(report: (text: string) => void) {
   let alarm = "";
-  const left = new Set<string>();
+  const reported = new Set<string>();
   return {
     alarm({ alarm: hosts, of }: Pick<ReturnType<typeof judgeLeases>, "alarm" | "of">): void {
       const names = hosts.join(", ");
       if (names !== alarm)
-        say(
+        report(
           names === ""
             ? "ALARM ended: most leases are renewed again."
             : `ALARM: the leases of ${names} expired at the same time, ${hosts.length} of ${counted(of, "unfenced host")}. No further host is taken over. Check the clock and the network of the database.`,
         );
       alarm = names;
     },
-    left(line: string): void {
-      if (left.size === LINES) left.clear();
-      if (!left.has(line)) say(line);
-      left.add(line);
+    reportSkipped(line: string): void {
+      if (reported.size === LINES) reported.clear();
+      if (!reported.has(line)) report(line);
+      reported.add(line);
     },
   };
 }
@@ -219,26 +220,26 @@ export function createReporter(say: (text: string) => void) {
  * @param clock monotonic milliseconds
  */
 export function createWatch(down: number, clock: () => number) {
-  const seen = new Map<string, { readonly count: number | null; readonly since: number }>();
+  const reports = new Map<string, { readonly count: number | null; readonly since: number }>();
   let services: readonly ComputeHost[] = [];
   return {
     saw(now: readonly ComputeHost[]): void {
       services = now;
       for (const { host, report_count } of now)
-        if (seen.get(host)?.count !== report_count)
-          seen.set(host, { count: report_count, since: clock() });
-      const known = new Set(now.map(({ host }) => host));
-      for (const host of seen.keys()) if (!known.has(host)) seen.delete(host);
+        if (reports.get(host)?.count !== report_count)
+          reports.set(host, { count: report_count, since: clock() });
+      const current = new Set(now.map(({ host }) => host));
+      for (const host of reports.keys()) if (!current.has(host)) reports.delete(host);
     },
     /** Silent hosts, including one that reported in the future because of a wrong clock. */
-    word() {
+    state() {
       const silent = services.filter(
         (service) =>
           !isUp(service, down) &&
-          clock() - (seen.get(service.host)?.since ?? clock()) >= down * 1000,
+          clock() - (reports.get(service.host)?.since ?? clock()) >= down * 1000,
       );
       return {
-        known: new Set(services.map(({ host }) => host)),
+        live: new Set(services.map(({ host }) => host)),
         silent: new Set(silent.map(({ host }) => host)),
       };
     },

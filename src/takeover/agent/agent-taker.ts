@@ -39,15 +39,15 @@ export interface TakeOptions extends LegacyPlaces, DownOptions {
 
 /** @throws MigrationError as `openLegacyClients` */
 export async function openTaker(
-  asked: TakeOptions & { readonly host: string; readonly ttl: number },
-  around: Pick<Taking, "leases" | "services" | "say" | "clock">,
+  options: TakeOptions & { readonly host: string; readonly ttl: number },
+  around: Pick<Taking, "leases" | "services" | "report" | "clock">,
   keep: Keep,
 ) {
-  const { leases, say } = around;
-  const { host, ttl, run = "", fenceCommand } = asked;
+  const { leases, report } = around;
+  const { host, ttl, run = "", fenceCommand } = options;
   await openRun(run, { create: true });
-  const place = await openLegacyClients(asked, keep, { readOnly: false }, say);
-  const down = await downTime(asked);
+  const clients = await openLegacyClients(options, keep, { readOnly: false }, report);
+  const down = await downTime(options);
   /** A run per death, which can be inspected and rolled back by itself. */
   const inDeath = (
     name: string,
@@ -58,8 +58,8 @@ export async function openTaker(
       "host agent",
       { kind: "takeover", variant: "baremetal", create: true },
       async (folder) => {
-        await saveOptions(folder, "host", asked);
-        return takeMachines(folder, place, { ...take, to: host, agent: host, down }, { say });
+        await saveOptions(folder, "host", options);
+        return takeMachines(folder, clients, { ...take, to: host, agent: host, down }, { report });
       },
     );
   return createTaker({
@@ -68,25 +68,28 @@ export async function openTaker(
     fence:
       fenceCommand === undefined
         ? null
-        : (from, signal) => askFence({ fenceCommand, from, run }, signal, { say }),
-    aggregates: place.aggregates,
+        : (from, signal) => askFence({ fenceCommand, from, run }, signal, { report }),
+    aggregates: clients.aggregates,
     async goOn(signal) {
       const taken: Taken[] = [];
       for (const [name, from] of await unfinishedIn(run))
         taken.push(await refusedAs(name, inDeath(name, { from, nodes: [], signal })));
-      const left = taken.flatMap((one) => one.left);
-      const said = new Set(left.map(({ id }) => id));
-      const others = (await unfinishedMoves(leases, host)).filter(
-        (uuid) => !said.has(`machine:${uuid}`),
+      const skipped = taken.flatMap((one) => one.skipped);
+      const reported = new Set(skipped.map(({ id }) => id));
+      const unfinished = (await unfinishedMoves(leases, host)).filter(
+        (uuid) => !reported.has(`machine:${uuid}`),
       );
-      const locks = others.length === 0 ? [] : await takenLocks(leases);
-      for (const uuid of others) {
+      const locks = unfinished.length === 0 ? [] : await takenLocks(leases);
+      for (const uuid of unfinished) {
         const lock = locks.find(({ resource }) => resource === `node:${uuid.toLowerCase()}`);
         const whose = lock === undefined ? "another run" : lock.owner;
-        const late = lock !== undefined && lock.left <= 0 ? ", whose lock has expired" : "";
-        left.push({ id: `machine:${uuid}`, why: `its move is unfinished, by ${whose}${late}` });
+        const late = lock !== undefined && lock.remaining <= 0 ? ", whose lock has expired" : "";
+        skipped.push({
+          id: `machine:${uuid}`,
+          reason: `its move is unfinished, by ${whose}${late}`,
+        });
       }
-      return { left };
+      return { skipped };
     },
     take: ({ host: from, epoch }, nodes, signal) =>
       inDeath(`${encodeURIComponent(from)}-${epoch}`, { from, nodes, signal }),
@@ -130,22 +133,24 @@ async function refusedAs(name: string, taking: Promise<Taken>): Promise<Taken> {
     return await taking;
   } catch (error) {
     if (!(error instanceof MigrationError) || isUnanswered(error)) throw error;
-    return { left: [{ id: `run:${name}`, why: error.message }] };
+    return { skipped: [{ id: `run:${name}`, reason: error.message }] };
   }
 }
 
+const NONE = { skipped: [] };
+
 function createTaker(parts: Taking) {
-  const { ttl, down, say, clock } = parts;
+  const { ttl, down, report, clock } = parts;
   const watch = createWatch(down, clock);
   const ending = new AbortController();
   const { signal } = ending;
   const ended = (): boolean => signal.aborted;
   /** When to resume unfinished moves of this host; null: none. */
   let goOnAt: number | null = 0;
-  const leaves = (): void => {
+  const onSkipped = (): void => {
     goOnAt ??= clock() + ttl;
   };
-  const around = { parts, watch, told: createReporter(say), ended, signal, leaves };
+  const around = { parts, watch, reporter: createReporter(report), ended, signal, onSkipped };
   const work = createWork();
   const { settled, ...hosts } = createSilent(watch, clock);
   /** Whether to leave the next interval to other work, and whether to check settled hosts then. */
@@ -162,7 +167,7 @@ function createTaker(parts: Taking) {
         else if (round === "left") again();
       } catch (error) {
         reportFailure(parts, host, error, ended());
-        leaves();
+        onSkipped();
         if (!isUnanswered(error)) again();
       }
     }
@@ -170,13 +175,13 @@ function createTaker(parts: Taking) {
 
   async function goOn(): Promise<void> {
     try {
-      const done = await patiently({ ended, say }, () => parts.goOn(signal));
-      if (done === null) return;
-      if (done.left.length > 0) leaves();
-      for (const { id, why } of done.left) around.told.left(`${id} was skipped: ${why}.`);
+      const { skipped } = (await patiently({ ended, report }, () => parts.goOn(signal))) ?? NONE;
+      if (skipped.length > 0) onSkipped();
+      for (const { id, reason } of skipped)
+        around.reporter.reportSkipped(`${id} was skipped: ${reason}.`);
     } catch (error) {
       reportFailure(parts, "unfinished moves", error, ended());
-      leaves();
+      onSkipped();
     }
   }
 
@@ -202,10 +207,10 @@ function createTaker(parts: Taking) {
         return true;
       }
       rechecks = true;
-      const { held, dead } = await scanLeases(around);
+      const { leases: alive, dead } = await scanLeases(around);
       // A host without a lease may keep its machines until it reports with one.
-      for (const host of open)
-        if (!held.some((lease) => lease.host === host)) hosts.wait(host, Number.POSITIVE_INFINITY);
+      const leased = new Set(alive.map(({ host }) => host));
+      for (const host of open) if (!leased.has(host)) hosts.wait(host, Number.POSITIVE_INFINITY);
       const todo = dead.filter(({ host }) => open.includes(host));
       rests = todo.length === 0;
       if (!rests) work.start(() => takeAll(todo));
@@ -213,7 +218,7 @@ function createTaker(parts: Taking) {
     },
     settle: work.settle,
     /** Finishes the current machine, then stops. Kills the site's fence. */
-    stop: (why: MigrationError): void => ending.abort(why),
+    stop: (error: MigrationError): void => ending.abort(error),
     async end(): Promise<void> {
       // A site's fence may take ten minutes.
       ending.abort(new MigrationError("N2I-E301", `the agent of ${parts.host} is stopping`));
@@ -233,7 +238,7 @@ function createSilent(watch: ReturnType<typeof createWatch>, clock: () => number
       later.set(host, until);
     },
     open(): readonly string[] {
-      const { silent } = watch.word();
+      const { silent } = watch.state();
       for (const host of settled) if (!silent.has(host)) settled.delete(host);
       for (const [host, at] of later) if (!silent.has(host) || at <= clock()) later.delete(host);
       return [...silent].filter((host) => !settled.has(host) && !later.has(host));
@@ -242,9 +247,14 @@ function createSilent(watch: ReturnType<typeof createWatch>, clock: () => number
 }
 
 /** Errors of the environment do not end the agent. @throws any other error */
-function reportFailure({ say }: Pick<Taking, "say">, what: string, error: unknown, ends: boolean) {
+function reportFailure(
+  { report }: Pick<Taking, "report">,
+  what: string,
+  error: unknown,
+  ends: boolean,
+) {
   if (!(error instanceof MigrationError)) throw error;
-  say(`Takeover of ${what}: ${error.message}.${ends ? "" : " Another attempt follows."}`);
+  report(`Takeover of ${what}: ${error.message}.${ends ? "" : " Another attempt follows."}`);
 }
 
 function createWork() {

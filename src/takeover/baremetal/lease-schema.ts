@@ -18,40 +18,40 @@ export function leaseSchemaStatus(
   return closing(async (keep) => {
     const database = keep(await openRole("nova-bm-db", novaBmDb, { readOnly: true }));
     const { version, columns, tables, missing } = await leaseParts(database);
-    const there = [...tables, ...columns.map(ofNodes)];
-    const own = withoutLeases(await columnNames(database, "bm_nodes")).length;
+    const parts = [...tables, ...columns.map(ofNodes)];
+    const columnCount = withoutLeases(await columnNames(database, "bm_nodes")).length;
     sink.result(
-      `${database.shown}: nova_bm version ${version}, ${counted(own, "column")} in bm_nodes without leases.`,
+      `${database.label}: nova_bm version ${version}, ${counted(columnCount, "column")} in bm_nodes without leases.`,
     );
-    sink.result(`Present: ${there.join(", ") || "no lease tables or columns"}.`);
-    if (missing.length > 0) sink.result(`Missing: ${missing.map(named).join(", ")}.`);
+    sink.result(`Present: ${parts.join(", ") || "no lease tables or columns"}.`);
+    if (missing.length > 0) sink.result(`Missing: ${missing.map(qualified).join(", ")}.`);
     return missing.length === 0;
   });
 }
 
-export function extendNovaBm(words: SchemaOptions, sink: Pick<Sink, "result">): Promise<void> {
-  return changing(words, async (database) => {
+export function extendNovaBm(options: SchemaOptions, sink: Pick<Sink, "result">): Promise<void> {
+  return changing(options, async (database) => {
     const added = await extendSchema(database);
     sink.result(
       added.length === 0
-        ? `Nothing to add: nova_bm of ${database.shown} is already extended.`
-        : `Added to nova_bm of ${database.shown}: ${added.map(named).join(", ")}. Its version is 10, as before.`,
+        ? `Nothing to add: nova_bm of ${database.label} is already extended.`
+        : `Added to nova_bm of ${database.label}: ${added.map(qualified).join(", ")}. Its version is 10, as before.`,
     );
   });
 }
 
 export function revertNovaBm(
-  words: SchemaOptions,
+  options: SchemaOptions,
   sink: Pick<Sink, "confirm" | "result">,
 ): Promise<void> {
-  return changing(words, async (database) => {
+  return changing(options, async (database) => {
     const { tables, columns } = await leaseParts(database);
-    const there = [...tables, ...columns].map(named).join(", ");
-    if (there === "")
-      return sink.result(`Nothing to remove: nova_bm of ${database.shown} is not extended.`);
-    await sink.confirm(`Remove ${there} from nova_bm of ${database.shown}?`);
+    const parts = [...tables, ...columns].map(qualified).join(", ");
+    if (parts === "")
+      return sink.result(`Nothing to remove: nova_bm of ${database.label} is not extended.`);
+    await sink.confirm(`Remove ${parts} from nova_bm of ${database.label}?`);
     await revertSchema(database);
-    sink.result(`Removed from nova_bm of ${database.shown}: ${there}.`);
+    sink.result(`Removed from nova_bm of ${database.label}: ${parts}.`);
   });
 }
 
@@ -72,7 +72,7 @@ function changing(
 
 const COLUMNS: ReadonlySet<string> = new Set(LEASE_COLUMNS.map(({ name }) => name));
 
-function named(name: string): string {
+function qualified(name: string): string {
   return COLUMNS.has(name) ? ofNodes(name) : name;
 }
 

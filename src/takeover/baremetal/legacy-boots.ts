@@ -48,22 +48,22 @@ interface BootMachine {
 }
 
 /** @throws MigrationError N2I-E100, N2I-E106, N2I-E206, N2I-E410 */
-export async function openBoots(words: BootPlaces, opening: Opening) {
-  const { tftpRoot, tftpFrom = [], novaConf } = words;
+export async function openBoots(options: BootPlaces, opening: Opening) {
+  const { tftpRoot, tftpFrom = [], novaConf } = options;
   const conf = novaConf === undefined ? null : await readOsloFiles(novaConf.split(","), {});
-  const said = (key: string): string | null => conf?.get("baremetal", key) || null;
+  const setting = (key: string): string | null => conf?.get("baremetal", key) || null;
   const [tree] = tftpRoot === undefined ? [] : await openTrees([`*=${tftpRoot}`], "--tftp-root");
   const from = await openTrees(tftpFrom, "--tftp-from");
-  const tilera = /tilera/i.test(said("driver") ?? "");
+  const tilera = /tilera/i.test(setting("driver") ?? "");
   const trees =
-    tree === undefined ? null : { tree, from, served: servedAs(said("tftp_root") ?? tree.root) };
-  const images = trees && (await imagesFor(words, opening, said, trees.tree.root));
-  const looked = trees && lookingAt(words, opening.leases, said, images, trees);
+    tree === undefined ? null : { tree, from, served: servedAs(setting("tftp_root") ?? tree.root) };
+  const images = trees && (await imagesFor(options, opening, setting, trees.tree.root));
+  const inspectBoots = trees && lookingAt(options, opening.leases, setting, images, trees);
   return {
     async findings(
       machines: readonly BootMachine[],
     ): Promise<ReadonlyMap<number, readonly Finding[]>> {
-      const looks = await looked?.(machines);
+      const looks = await inspectBoots?.(machines);
       return new Map(
         machines.map(({ id, instance }) => {
           const of = `instance ${instance}`;
@@ -71,12 +71,12 @@ export async function openBoots(words: BootPlaces, opening: Opening) {
           return [
             id,
             [
-              ...findingIf(tilera, "N2I-D286", of, `[baremetal]driver is ${said("driver")}`),
+              ...findingIf(tilera, "N2I-D286", of, `[baremetal]driver is ${setting("driver")}`),
               ...(look === undefined
                 ? [finding("N2I-D287", of, "--tftp-root was not specified")]
-                : look.why === null
+                : look.reason === null
                   ? []
-                  : [finding(look.root_uuid === null ? "N2I-D288" : "N2I-D287", of, look.why)]),
+                  : [finding(look.root_uuid === null ? "N2I-D288" : "N2I-D287", of, look.reason)]),
             ],
           ] as const;
         }),
@@ -88,51 +88,51 @@ export async function openBoots(words: BootPlaces, opening: Opening) {
       return findingIf(kind === "absent", "N2I-D289", tree.root, "pxelinux.0 is missing");
     },
     /** Null without --tftp-root. */
-    files: trees && looked && filesIn(trees, looked, images),
+    files: trees && inspectBoots && filesIn(trees, inspectBoots, images),
     tidy: async () => images?.tidy(),
     /** Address of this host for booting machines; null if not specified. */
-    myIp: words.myIp ?? (conf?.get("DEFAULT", "my_ip") || null),
+    myIp: options.myIp ?? (conf?.get("DEFAULT", "my_ip") || null),
   };
 }
 
 /** Glance, with a login. @throws MigrationError N2I-E206 */
 async function imagesFor(
-  words: BootPlaces,
+  options: BootPlaces,
   opening: Opening,
-  said: ConfigReader,
+  setting: ConfigReader,
   root: string,
 ): Promise<BootImages | null> {
-  if (!saysCloud(words)) return null;
+  if (!saysCloud(options)) return null;
   const { nova } = opening;
   if ((await tableNames(nova)).has(SPECS)) await mayRead(nova, [SPECS]);
-  return openBootImages(words, opening, said, root);
+  return openBootImages(options, opening, setting, root);
 }
 
 type ConfigReader = (key: string) => string | null;
 
 /** Finds missing boot files, by bm_nodes.id. */
 function lookingAt(
-  words: BootPlaces,
+  options: BootPlaces,
   leases: Database,
-  said: ConfigReader,
+  setting: ConfigReader,
   images: BootImages | null,
   at: LegacyTrees,
 ) {
-  const roots = rootsOf(words.rootUuid ?? []);
+  const roots = rootsOf(options.rootUuid ?? []);
   return async (machines: readonly BootMachine[]): Promise<ReadonlyMap<number, InspectedBoot>> => {
     const facts = await readBootFacts(leases, machines);
-    const known = await images?.of(machines, facts);
+    const fetched = await images?.of(machines, facts);
     const all = machines.map(async ({ id, uuid, instance, hosts }) => {
       const { macs = [], key = null, root_uuid = null } = facts.get(id) ?? {};
       const look = await lookAtBoot(at, {
-        ...{ instance: instance.toLowerCase(), macs, hosts, images: known?.get(id) ?? new Map() },
+        ...{ instance: instance.toLowerCase(), macs, hosts, images: fetched?.get(id) ?? new Map() },
         root_uuid: roots.get(uuid.toLowerCase()) ?? root_uuid,
         render: (root) =>
           key === null
             ? null
             : legacyConfig({
                 ...{ instance: instance.toLowerCase(), served: at.served, root_uuid: root },
-                ...{ deployment: id, key, append: said("pxe_append_params") ?? PXE_APPEND },
+                ...{ deployment: id, key, append: setting("pxe_append_params") ?? PXE_APPEND },
               }),
       });
       return [id, look] as const;
@@ -145,7 +145,7 @@ export type LegacyFiles = ReturnType<typeof filesIn>;
 
 function filesIn(
   trees: LegacyTrees,
-  looked: ReturnType<typeof lookingAt>,
+  inspectBoots: ReturnType<typeof lookingAt>,
   images: BootImages | null,
 ) {
   const fetch: BootImages["fetch"] = (image) => {
@@ -157,12 +157,12 @@ function filesIn(
     async look({ id, uuid, from: old, tenant }: LegacyMove): Promise<InspectedBoot> {
       const { uuid: instance = "", host = old } = tenant ?? {};
       const machine = { id, uuid, instance, hosts: [old, host] };
-      const look = (await looked([machine])).get(id);
+      const look = (await inspectBoots([machine])).get(id);
       if (look === undefined) throw new Error(`no reading of ${uuid}`);
       return look;
     },
     /** @returns why the download failed, or null */
-    bring: (look: InspectedBoot) => orMessage(fetchImages(look, fetch)),
+    download: (look: InspectedBoot) => orMessage(fetchImages(look, fetch)),
     /** @param begin receives all steps before the first one */
     build: (look: InspectedBoot, begin: (steps: readonly BootStep[]) => Promise<void>) =>
       buildBoot(trees.tree, look, fetch, begin),
@@ -177,10 +177,10 @@ function servedAs(root: string): string {
   });
 }
 
-function rootsOf(words: readonly string[]): ReadonlyMap<string, string> {
+function rootsOf(entries: readonly string[]): ReadonlyMap<string, string> {
   return new Map(
-    words.map((word) => {
-      const [node = "", root = ""] = word.toLowerCase().split("=");
+    entries.map((entry) => {
+      const [node = "", root = ""] = entry.toLowerCase().split("=");
       return [node, root];
     }),
   );
@@ -189,17 +189,17 @@ function rootsOf(words: readonly string[]): ReadonlyMap<string, string> {
 type BootImages = ReturnType<typeof openBootImages>;
 
 /**
- * @param said reads `[baremetal]` of the host's nova.conf
+ * @param setting reads `[baremetal]` of the host's nova.conf
  * @param root the tree's root, whose disk has room for the images
  */
 function openBootImages(
-  words: RestOptions,
+  options: RestOptions,
   opening: Opening,
-  said: (key: string) => string | null,
+  setting: (key: string) => string | null,
   root: string,
 ) {
-  const { nova, keep, say } = opening;
-  const glance = openOptional(words, opening, "Glance", openImages);
+  const { nova, keep, report } = opening;
+  const glance = openOptional(options, opening, "Glance", openImages);
   const fetched = new Map<string, Promise<FetchedImage>>();
   let folder: ReturnType<typeof fetching> | null = null;
   const tidy = async (): Promise<void> => {
@@ -222,26 +222,26 @@ function openBootImages(
         nova,
         machines.map(({ instance }) => instance),
       );
-      const named = machines.map(({ id, instance }) => {
-        const own = ids.get(instance.toLowerCase());
+      const byMachine = machines.map(({ id, instance }) => {
+        const imageIds = ids.get(instance.toLowerCase());
         const record = facts.get(id);
         const images: readonly (readonly [ImageName, string | null])[] = [
-          ["kernel", own?.kernel ?? record?.kernel_id ?? null],
-          ["ramdisk", own?.ramdisk ?? record?.ramdisk_id ?? null],
-          ["deploy_kernel", own?.deploy_kernel ?? said("deploy_kernel")],
-          ["deploy_ramdisk", own?.deploy_ramdisk ?? said("deploy_ramdisk")],
+          ["kernel", imageIds?.kernel ?? record?.kernel_id ?? null],
+          ["ramdisk", imageIds?.ramdisk ?? record?.ramdisk_id ?? null],
+          ["deploy_kernel", imageIds?.deploy_kernel ?? setting("deploy_kernel")],
+          ["deploy_ramdisk", imageIds?.deploy_ramdisk ?? setting("deploy_ramdisk")],
         ];
         return [id, images] as const;
       });
-      const wanted = named.flatMap(([, images]) => images.flatMap(([, image]) => image ?? []));
-      const whole = await glance.asked(() => service.whole(new Set(wanted)));
-      if (whole === null) return new Map();
+      const allIds = byMachine.flatMap(([, images]) => images.flatMap(([, image]) => image ?? []));
+      const details = await glance.attempt(() => service.details(new Set(allIds)));
+      if (details === null) return new Map();
       return new Map(
-        named.map(([id, images]) => [
+        byMachine.map(([id, images]) => [
           id,
           new Map(
             images.map(([name, image]) => {
-              const found = image === null ? undefined : whole.get(image);
+              const found = image === null ? undefined : details.get(image);
               const lack = image === null ? "its Glance image is unknown" : `${found} (${image})`;
               return [name, typeof found === "object" ? found : lack] as const;
             }),
@@ -252,12 +252,12 @@ function openBootImages(
     /** Downloads an image once. @throws MigrationError N2I-E120, N2I-E210 to N2I-E212 */
     fetch(image: GlanceImage): Promise<FetchedImage> {
       folder ??= fetching(root);
-      const known = fetched.get(image.id);
-      if (known !== undefined) return known;
+      const cached = fetched.get(image.id);
+      if (cached !== undefined) return cached;
       const bringing = folder.then(async ({ path: at }) => {
         const service = await glance.service();
         if (service === null) throw new MigrationError("N2I-E210", "Glance no longer answers");
-        say(`Fetching image ${image.id} from Glance, ${image.size} bytes.`);
+        report(`Fetching image ${image.id} from Glance, ${image.size} bytes.`);
         const file = join(at, image.id);
         return { file, sha256: await download(service, image, file) };
       });
@@ -277,11 +277,11 @@ async function fetching(root: string) {
   const path = await made(root).catch((cause: unknown) => {
     throw notWritten(root, cause);
   });
-  const gone = atExit(() => rmSync(path, { recursive: true, force: true }));
+  const cancelCleanup = atExit(() => rmSync(path, { recursive: true, force: true }));
   return {
     path,
     async remove(): Promise<void> {
-      gone();
+      cancelCleanup();
       await rm(path, { recursive: true, force: true });
     },
   };

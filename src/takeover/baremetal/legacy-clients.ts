@@ -46,15 +46,15 @@ export interface LegacyClients extends MoveTarget {
 
 /** @throws MigrationError N2I-E206 with missing GRANTs, N2I-E360 if nova_bm is not extended */
 export async function openLegacyClients(
-  words: LegacyPlaces,
+  options: LegacyPlaces,
   keep: Keep,
   { readOnly }: { readonly readOnly: boolean },
-  say: (text: string) => void,
+  report: (text: string) => void,
 ): Promise<LegacyClients> {
-  const { novaBmDb } = words;
+  const { novaBmDb } = options;
   // Machines of nova-baremetal are not in Ironic.
   const how = { readOnly, asksIronic: false };
-  const nova = await openHostClients(pick(words, ["nova-db", "nova-api-db"]), keep, how, say);
+  const nova = await openHostClients(pick(options, ["nova-db", "nova-api-db"]), keep, how, report);
   await needLegacyColumns(nova.database);
   const leases = keep(await openRole("nova-bm-db", novaBmDb, { readOnly, autocommit: !readOnly }));
   await readSchema(leases);
@@ -62,20 +62,20 @@ export async function openLegacyClients(
   await needRights(leases, rights(readOnly));
   // MySQL hides unreadable tables, and a missing table counts as empty.
   await mayRead(nova.database, ["block_device_mapping", ...NETWORKS]);
-  const opening = { leases, nova: nova.database, keep, say };
-  const boots = await openBoots(words, opening);
+  const opening = { leases, nova: nova.database, keep, report };
+  const boots = await openBoots(options, opening);
   return {
     ...{ ...nova, variant: "baremetal", leases, source: await identify(leases) },
     look: await looking(nova.database, leases),
     lookAt: (nodes) => looking(nova.database, leases, nodes),
     boots,
-    ports: openPorts(words, opening, boots.myIp),
+    ports: openPorts(options, opening, boots.myIp),
     planner: legacyPlanner({ ...nova, leases, boots }),
   };
 }
 
-export function legacyOptions<T extends LegacyPlaces>(run: RunFolder, words: T): Promise<T> {
-  return withSaved(run, SAVED, words);
+export function legacyOptions<T extends LegacyPlaces>(run: RunFolder, options: T): Promise<T> {
+  return withSaved(run, SAVED, options);
 }
 
 const WHERE: readonly string[] = [
@@ -86,8 +86,8 @@ const WHERE: readonly string[] = [
 const SAVED: readonly string[] = [...WHERE, "nova-conf", "tftp-root", "tftp-from", "root-uuid"];
 
 /** The same for read-only commands and rollback: the journal has the tree. */
-export async function legacyPlaces(run: RunFolder, words: LegacyPlaces): Promise<LegacyPlaces> {
-  return pick(await legacyOptions(run, words), WHERE);
+export async function legacyPlaces(run: RunFolder, options: LegacyPlaces): Promise<LegacyPlaces> {
+  return pick(await legacyOptions(run, options), WHERE);
 }
 
 const SELECT: ReadonlySet<Verb> = new Set(["SELECT"]);
@@ -135,8 +135,8 @@ function legacyPlanner(sources: Sources): MoveTarget["planner"] {
   return async (nova, request, acceptances) => {
     const hosts = nova.hosts.map(({ host }) => host);
     const networks = await networkHosts(database, hosts);
-    const world = { ...nova, networks, leases: await readLeases(leases) };
-    const moves = createLegacyMoves(world, request, acceptances);
+    const facts = { ...nova, networks, leases: await readLeases(leases) };
+    const moves = createLegacyMoves(facts, request, acceptances);
     const found = await opened(sources);
     return {
       async *machines(scope) {
@@ -144,9 +144,9 @@ function legacyPlanner(sources: Sources): MoveTarget["planner"] {
           yield (await found(nodes)).map(moves.machine);
       },
       async hosts(from) {
-        const { left, findings } = moves.hosts(from);
+        const { oldHosts, findings } = moves.hosts(from);
         // The lease is the fence.
-        return { left, findings: [...findings, ...(await boots.shared())], fence: [] };
+        return { oldHosts, findings: [...findings, ...(await boots.shared())], fence: [] };
       },
     };
   };
@@ -162,8 +162,8 @@ async function* chosen(
     return;
   }
   const nodes = await nodesByUuid(leases, node);
-  const known = new Set(nodes.map(({ uuid }) => uuid.toLowerCase()));
-  const unknown = node.filter((uuid) => !known.has(uuid.toLowerCase()));
+  const existing = new Set(nodes.map(({ uuid }) => uuid.toLowerCase()));
+  const unknown = node.filter((uuid) => !existing.has(uuid.toLowerCase()));
   if (unknown.length > 0)
     throw new MigrationError("N2I-E306", `nova_bm has no live machine ${listed(unknown, NAMED)}`, {
       fix: "List the machines with: nova2ironic host list",
@@ -191,12 +191,12 @@ async function opened({
     const ties = await legacyTies(database, uuids);
     const owned = await machines.of(nodes.map(({ uuid }) => uuid));
     return nodes.flatMap((node, at) => {
-      const own = owned[at];
-      if (own === undefined) return [];
+      const machine = owned[at];
+      if (machine === undefined) return [];
       const key = node.instance_uuid?.toLowerCase() ?? "";
       return [
         {
-          ...{ node, tenant: tenants.get(key) ?? null, owned: own },
+          ...{ node, tenant: tenants.get(key) ?? null, owned: machine },
           volumes: ties.volumes.get(key) ?? [],
           architecture: ties.architectures.get(key) ?? null,
           boot: boots.get(node.id) ?? [],

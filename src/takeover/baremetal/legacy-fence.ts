@@ -29,10 +29,7 @@ export async function fenceByHand(
   const observed = lease === undefined ? {} : { mark };
   await journal.append({ do: "start", ...about, at: now(), by, observed });
   if (lease !== undefined && !(await fenceLease(leases, lease, mark)))
-    throw new MigrationError(
-      "N2I-E316",
-      `the lease of ${host} was renewed or fenced in the meantime`,
-    );
+    throw new MigrationError("N2I-E316", `the lease of ${host} has been renewed or fenced`);
   await journal.append({ do: "end", ...about, at: now() });
   return lease === undefined ? 0 : 1;
 }
@@ -95,11 +92,10 @@ export function isLifting(host: string, entries: Entries): boolean {
  * rolled back. For Ironic, any later move counts.
  */
 function lastOf(host: string, entries: Entries): Entry | undefined {
-  const isIts = (entry: Entry): boolean =>
-    "id" in entry && entry.part === LIFTED && entry.id === host;
+  const isIts = (one: Entry): boolean => "id" in one && one.part === LIFTED && one.id === host;
   const at = entries.findLastIndex(isIts);
-  const own = movedMachines(entries).filter(({ move }) => move.from === host);
-  const ids = new Set(own.map(({ id }) => id));
+  const machines = movedMachines(entries).filter(({ move }) => move.from === host);
+  const ids = new Set(machines.map(({ id }) => id));
   const moved = entries.findLastIndex(
     (entry) =>
       (entry.do === "start" && entry.part === LEGACY && ids.has(entry.id)) ||

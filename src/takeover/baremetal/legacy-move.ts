@@ -22,15 +22,15 @@ import { reportPorts } from "./legacy-ports.ts";
 /** Also prints commands for ports. @throws MigrationError as `performLegacy` */
 export async function moveLegacy(
   run: RunFolder,
-  place: LegacyClients,
+  clients: LegacyClients,
   plan: MovePlan,
   sink: Sink,
 ): Promise<HostMoved> {
   const ports = async (): Promise<void> => {
-    const { ofCurrent } = reportPorts(place.ports, place.look, sink.result);
+    const { ofCurrent } = reportPorts(clients.ports, clients.look, sink.result);
     for await (const some of machinesOf(plan)) await ofCurrent(some.map(({ move }) => move));
   };
-  const moved = await performLegacy(run, place, plan, sink).finally(() =>
+  const moved = await performLegacy(run, clients, plan, sink).finally(() =>
     // Also after a failure, because the next command may be refused.
     ports().catch(() => undefined),
   );
@@ -39,9 +39,9 @@ export async function moveLegacy(
 }
 
 export function legacyMoved({ manifest }: MovePlan, fenced: number, moved: LegacyMoved): HostMoved {
-  const { made, found, left, stopped } = moved;
+  const { made, found, skipped, stopped } = moved;
   return {
-    ...({ unit: "machines", fenced, rows: made, found, left, stopped } as const),
+    ...({ unit: "machines", fenced, rows: made, found, skipped, stopped } as const),
     blocked: manifest.counts.verdicts.blocked,
     hosts: manifest.from.map(({ host }) => host),
   };
@@ -53,24 +53,24 @@ export function legacyMoved({ manifest }: MovePlan, fenced: number, moved: Legac
  */
 export async function performLegacy(
   run: RunFolder,
-  place: LegacyClients,
+  clients: LegacyClients,
   plan: MovePlan,
-  sink: Pick<Sink, "during" | "say">,
+  sink: Pick<Sink, "during" | "report">,
   how: Omit<Claiming, "hosts"> = {},
 ): Promise<LegacyMoved> {
   const { manifest } = plan;
   const leaving = manifest.from.map(({ host }) => host);
   const hosts = [...leaving, ...manifest.to];
-  const silent = how.silent ?? (await leaseOf(place, leaving));
+  const silent = how.silent ?? (await leaseOf(clients, leaving));
   const claiming = { hosts, ...how, ...(silent !== undefined && { silent }) };
-  return withLegacy(run, place, [plan], claiming, async (legacy) => {
+  return withLegacy(run, clients, [plan], claiming, async (legacy) => {
     const { target } = legacy;
-    const seen =
+    const oldHosts =
       manifest.mode === "takeover"
         ? manifest.from
-        : await silentSince(target, place, manifest, sink);
-    await checkPairs(await place.world(), plan);
-    await checkLeases(place, leaving);
+        : await silentSince(target, clients, manifest, sink);
+    await checkPairs(await clients.readFacts(), plan);
+    await checkLeases(clients, leaving);
     return sink.during(
       "host move",
       manifest.counts.verdicts.move,
@@ -79,8 +79,8 @@ export async function performLegacy(
           legacy,
           () => machinesOf(plan),
           async () => {
-            await checkDead(target, seen);
-            await checkLeases(place, leaving);
+            await checkDead(target, oldHosts);
+            await checkLeases(clients, leaving);
           },
           progress,
         ),
@@ -94,10 +94,10 @@ async function leaseOf(
   { leases }: Pick<LegacyClients, "leases">,
   hosts: readonly string[],
 ): Promise<number | undefined> {
-  const kept = (await readLeases(leases)).filter(
+  const unfenced = (await readLeases(leases)).filter(
     ({ host, fenced_by }) => fenced_by === null && hosts.includes(host),
   );
-  return kept.length === 0 ? undefined : Math.max(...kept.map(({ ttl }) => ttl));
+  return unfenced.length === 0 ? undefined : Math.max(...unfenced.map(({ ttl }) => ttl));
 }
 
 /** An agent renews its lease only while nova-compute reports. @throws MigrationError N2I-E316 */
@@ -105,9 +105,7 @@ async function checkLeases(
   { leases }: Pick<LegacyClients, "leases">,
   hosts: readonly string[],
 ): Promise<void> {
-  const live = (await readLeases(leases)).filter(
-    (lease) => hosts.includes(lease.host) && isLive(lease),
-  );
+  const live = (await readLeases(leases)).filter((one) => hosts.includes(one.host) && isLive(one));
   if (live.length > 0)
     throw new MigrationError("N2I-E316", listed(live.map(leaseText), NAMED, "; "));
 }

@@ -47,12 +47,12 @@ const OWNER = "owner.json";
 async function ownerOf(run: RunFolder, agent: string | undefined) {
   const note = await readNote(run, OWNER);
   const marks = await folderMarks(run);
-  const said = isObject(note) ? note : {};
+  const saved = isObject(note) ? note : {};
   const isSameFolder =
-    said.folder === marks.folder && (said.born ?? marks.born) === (marks.born ?? said.born);
-  const known = isSameFolder && typeof said.id === "string" && isUuid(said.id) ? said.id : null;
-  const id = known ?? randomUUID();
-  if (known === null || said.born !== marks.born) await writeNote(run, OWNER, { id, ...marks });
+    saved.folder === marks.folder && (saved.born ?? marks.born) === (marks.born ?? saved.born);
+  const oldId = isSameFolder && typeof saved.id === "string" && isUuid(saved.id) ? saved.id : null;
+  const id = oldId ?? randomUUID();
+  if (oldId === null || saved.born !== marks.born) await writeNote(run, OWNER, { id, ...marks });
   const who = agent === undefined ? `nova2ironic on ${hostname()}` : `agent of ${agent}`;
   return { owner: `${who}, run ${id}`.slice(-255), again: `run ${id}` };
 }
@@ -73,21 +73,21 @@ async function lockedResources(
   owner: Awaited<ReturnType<typeof ownerOf>>,
   resources: readonly string[],
 ): Promise<Locks> {
-  const held = await keepLocks(leases, resources, { ...owner, ttl: TTL });
+  const locks = await keepLocks(leases, resources, { ...owner, ttl: TTL });
   let since = performance.now();
   return {
     async renew() {
       if (performance.now() - since < RENEW) return;
-      await held.renew();
+      await locks.renew();
       since = performance.now();
     },
-    release: held.release,
+    release: locks.release,
   };
 }
 
 interface LegacySession {
   readonly session: RunSession;
-  readonly hands: LegacyDeps;
+  readonly deps: LegacyDeps;
   readonly target: NovaTarget;
 }
 
@@ -100,67 +100,67 @@ export interface Claiming {
   /** If aborted, no further machine is started. Its reason is a MigrationError. */
   readonly signal?: AbortSignal | undefined;
   /** Called again after an interruption before the end is in the journal. */
-  readonly came?: (move: LegacyMove) => Promise<void>;
+  readonly onMoved?: (move: LegacyMove) => Promise<void>;
 }
 
 /** @throws MigrationError N2I-E362 if another process has a lock, N2I-E300 for other databases */
 export async function withLegacy<T>(
   run: RunFolder,
-  place: LegacyClients,
+  clients: LegacyClients,
   plans: readonly Pick<MovePlan, "manifest">[],
   claiming: Claiming,
   work: (legacy: LegacySession) => Promise<T>,
 ): Promise<T> {
   for (const { manifest } of plans) {
-    checkNova(manifest.target, place.identity);
-    checkSource(manifest.nova_bm, place);
+    checkNova(manifest.target, clients.identity);
+    checkSource(manifest.nova_bm, clients);
   }
   const names = claiming.hosts.map((name) => `host:${name}`).toSorted();
   const owner = await ownerOf(run, claiming.agent);
-  const locks = await lockedResources(place, owner, names);
+  const locks = await lockedResources(clients, owner, names);
   try {
     return await withSession(run, async (session) => {
-      await session.begin("nova", place.identity);
-      await session.begin("nova_bm", place.source);
-      const target = createNovaTarget(place.database, place.identity, failpoint);
-      const hands = moveDeps(place, target, claiming, owner, locks);
-      return work({ session, hands, target });
+      await session.begin("nova", clients.identity);
+      await session.begin("nova_bm", clients.source);
+      const target = createNovaTarget(clients.database, clients.identity, failpoint);
+      const deps = moveDeps(clients, target, claiming, owner, locks);
+      return work({ session, deps, target });
     });
   } finally {
-    await place.boots.tidy();
+    await clients.boots.tidy();
     await locks.release();
   }
 }
 
 function moveDeps(
-  place: LegacyClients,
+  clients: LegacyClients,
   nova: NovaTarget,
-  { silent, agent, signal, came = () => Promise.resolve() }: Claiming,
+  { silent, agent, signal, onMoved = () => Promise.resolve() }: Claiming,
   owner: Awaited<ReturnType<typeof ownerOf>>,
   locks: Locks,
 ): LegacyDeps {
-  const { leases } = place;
+  const { leases } = clients;
   const quiet = silent === undefined ? {} : { silent };
   return {
-    ...{ nova, came, look: place.look, ports: place.ports, files: place.boots.files },
-    services: () => readComputeHosts(place.database),
-    claim: (seen, to, prev) =>
-      claimNode(leases, seen, { to, prev, ...quiet, ...(agent === to && { unfenced: agent }) }),
-    release: (seen, state) => releaseNode(leases, seen, state),
+    ...{ nova, onMoved, look: clients.look, ports: clients.ports, files: clients.boots.files },
+    services: () => readComputeHosts(clients.database),
+    claim: (node, to, prev) =>
+      claimNode(leases, node, { to, prev, ...quiet, ...(agent === to && { unfenced: agent }) }),
+    release: (node, state) => releaseNode(leases, node, state),
     async holding({ uuid, tenant }, work) {
       signal?.throwIfAborted();
       const instance = tenant === null ? [] : [`instance:${tenant.uuid.toLowerCase()}`];
-      const wanted = [`node:${uuid.toLowerCase()}`, ...instance];
-      const own = await orMessage(lockedResources(place, owner, wanted), "N2I-E362");
-      if (typeof own === "string") return own;
+      const resources = [`node:${uuid.toLowerCase()}`, ...instance];
+      const acquired = await orMessage(lockedResources(clients, owner, resources), "N2I-E362");
+      if (typeof acquired === "string") return acquired;
       try {
         return await work(async (point) => {
           await failpoint(point);
           await locks.renew();
-          await own.renew();
+          await acquired.renew();
         });
       } finally {
-        await own.release();
+        await acquired.release();
       }
     },
   };
@@ -173,7 +173,7 @@ export type LegacyMoved = Awaited<ReturnType<typeof moveMachines>>;
  * @throws MigrationError N2I-E301 if it stops during a machine
  */
 export async function moveMachines(
-  { session, hands }: LegacySession,
+  { session, deps }: LegacySession,
   machines: () => AsyncIterable<readonly LegacyMachine[]>,
   check: () => Promise<void>,
   progress: (machines: number) => void,
@@ -181,56 +181,56 @@ export async function moveMachines(
   /** Moved now, and moved before. */
   const counts = { made: 0, found: 0 };
   let locked = 0;
-  const left: SkippedRow[] = [];
+  const skipped: SkippedRow[] = [];
   const holding: LegacyDeps["holding"] = async (move, work) => {
     await check();
-    return hands.holding(move, work);
+    return deps.holding(move, work);
   };
-  const part = legacyPart({ ...hands, holding }, forwardTransition);
+  const part = legacyPart({ ...deps, holding }, forwardTransition);
   const leg = { part, command: "host move", changes: machines, pace: ONE_BY_ONE };
   const { stopped, broke } = await windowForward(leg, session, (ending) => {
-    const { change, position, made, behind } = ending;
+    const { change, position, made, completed } = ending;
     if (position.is === "after") counts[made ? "made" : "found"] += 1;
-    else left.push({ id: `machine:${change.id}`, why: position.why ?? position.is });
+    else skipped.push({ id: `machine:${change.id}`, reason: position.reason ?? position.is });
     if (position.is === "waiting") locked += 1;
-    progress(behind);
+    progress(completed);
   });
   if (broke !== null) throw broke;
-  return { ...counts, left, locked, stopped };
+  return { ...counts, skipped, locked, stopped };
 }
 
 /** @throws MigrationError N2I-E362 or N2I-E300 if no machine was moved */
-export function checkAny({ made, found, left, locked, stopped }: LegacyMoved): void {
-  if (left.length === 0 || made + found > 0 || stopped) return;
-  const whys = left.map(({ id, why }) => `${id}: ${why}`);
-  const code = locked === left.length ? "N2I-E362" : "N2I-E300";
+export function checkAny({ made, found, skipped, locked, stopped }: LegacyMoved): void {
+  if (skipped.length === 0 || made + found > 0 || stopped) return;
+  const whys = skipped.map(({ id, reason }) => `${id}: ${reason}`);
+  const code = locked === skipped.length ? "N2I-E362" : "N2I-E300";
   throw new MigrationError(code, `nothing was moved: ${listed(whys, NAMED, "; ")}`);
 }
 
-/** Newest first. @param leave receives the conflicts */
+/** Newest first. @param reportSkipped receives the conflicts */
 export async function returnMachines(
-  { session, hands }: LegacySession,
-  machines: (ours: ReadonlyMap<string, StartedChange>) => readonly LegacyMachine[],
-  leave: (rows: readonly SkippedRow[]) => void,
+  { session, deps }: LegacySession,
+  machines: (startedChanges: ReadonlyMap<string, StartedChange>) => readonly LegacyMachine[],
+  reportSkipped: (rows: readonly SkippedRow[]) => void,
   progress: (machines: number) => void,
-): Promise<{ readonly back: number; readonly left: number; readonly stopped: boolean }> {
-  let [back, left] = [0, 0];
+): Promise<{ readonly back: number; readonly skipped: number; readonly stopped: boolean }> {
+  let [back, skipped] = [0, 0];
   const leg = {
-    ...{ part: legacyPart(hands, backTransition), command: "rollback", pace: ONE_BY_ONE },
-    async *changes(ours: ReadonlyMap<string, StartedChange>) {
-      yield machines(ours);
+    ...{ part: legacyPart(deps, backTransition), command: "rollback", pace: ONE_BY_ONE },
+    async *changes(startedChanges: ReadonlyMap<string, StartedChange>) {
+      yield machines(startedChanges);
     },
   };
-  const { stopped, broke } = await windowBack(leg, session, ({ change, position, behind }) => {
+  const { stopped, broke } = await windowBack(leg, session, ({ change, position, completed }) => {
     if (position.is === "after") back += 1;
     else {
-      left += 1;
-      leave([{ id: `machine:${change.id}`, why: position.why ?? position.is }]);
+      skipped += 1;
+      reportSkipped([{ id: `machine:${change.id}`, reason: position.reason ?? position.is }]);
     }
-    progress(behind);
+    progress(completed);
   });
   if (broke !== null) throw broke;
-  return { back, left, stopped };
+  return { back, skipped, stopped };
 }
 
 export async function* machinesOf({ lines }: MovePlan): AsyncGenerator<readonly LegacyMachine[]> {
@@ -246,6 +246,6 @@ export async function* machinesOf({ lines }: MovePlan): AsyncGenerator<readonly 
 function checkSource(planned: ServerIdentity | undefined, { source }: LegacyClients): void {
   const changed = planned === undefined ? ["it has none"] : differences(planned, source, []);
   if (changed.length === 0) return;
-  const why = `the plan was made for a different nova_bm: ${changed.join("; ")}`;
-  throw new MigrationError("N2I-E300", why);
+  const reason = `the plan was made for a different nova_bm: ${changed.join("; ")}`;
+  throw new MigrationError("N2I-E300", reason);
 }

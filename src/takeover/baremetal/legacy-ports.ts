@@ -16,7 +16,7 @@ import {
   type PlacedPort,
 } from "../../systems/openstack/neutron-ports.ts";
 import { readBootFacts } from "../leases/leases.ts";
-import { forwardTransition, type LegacyNow, standing } from "../rules/legacy-states.ts";
+import { forwardTransition, type LegacyNow, moveState } from "../rules/legacy-states.ts";
 import { type Opening, openOptional } from "./optional-services.ts";
 
 /** Neutron ports, which name the host that boots a machine. @source facts/systems.md A2 H9, A5 */
@@ -37,7 +37,7 @@ export interface ObservedPort {
   /** Undefined if the port does not exist. Null without Neutron. */
   readonly now: PlacedPort | null | undefined;
   /** Null if the address of the new host is unknown. */
-  readonly wanted: PortBinding | null;
+  readonly expected: PortBinding | null;
 }
 
 /**
@@ -45,14 +45,14 @@ export interface ObservedPort {
  *
  * @param myIp address of the destination; null if not specified
  */
-export function openPorts(words: RestOptions, opening: Opening, myIp: string | null): Ports {
-  const { leases, say } = opening;
-  const neutron = openOptional(words, opening, "Neutron", openNetwork);
+export function openPorts(restOptions: RestOptions, opening: Opening, myIp: string | null): Ports {
+  const { leases, report } = opening;
+  const neutron = openOptional(restOptions, opening, "Neutron", openNetwork);
   const placed = async (ids: readonly string[]) => {
     const service = await neutron.service();
-    return service === null ? null : neutron.asked(() => service.placed(new Set(ids)));
+    return service === null ? null : neutron.attempt(() => service.placed(new Set(ids)));
   };
-  const wantedOn = async (host: string): Promise<PortBinding | null> => {
+  const expectedBinding = async (host: string): Promise<PortBinding | null> => {
     if (myIp !== null) return bindingOn(host, myIp);
     const leased = "bm_service_leases WHERE host = ?";
     const [lease] = await read(leases, { host: string, my_ip: text }, leased, [host]);
@@ -68,18 +68,18 @@ export function openPorts(words: RestOptions, opening: Opening, myIp: string | n
     const facts = await readBootFacts(leases, booted);
     const vifs = [...facts.values()].flatMap((one) => one.vifs);
     const found = vifs.length === 0 ? null : await placed(vifs);
-    const seen: ObservedPort[] = [];
+    const observed: ObservedPort[] = [];
     for (const { id: machine, move } of booted) {
-      const wanted = vifs.length === 0 ? null : await wantedOn(move.to);
+      const expected = vifs.length === 0 ? null : await expectedBinding(move.to);
       for (const id of facts.get(machine)?.vifs ?? [])
-        seen.push({ id, move, now: found === null ? null : found.get(id), wanted });
+        observed.push({ id, move, now: found === null ? null : found.get(id), expected });
     }
-    return seen;
+    return observed;
   };
   return {
     of,
     async look(move) {
-      return (await of([move])).flatMap(({ id, now, wanted: after }) => {
+      return (await of([move])).flatMap(({ id, now, expected: after }) => {
         if (!now || after === null || !isOf(move, now.device_id) || sameBinding(now, after))
           return [];
         const { host, options } = now;
@@ -88,19 +88,19 @@ export function openPorts(words: RestOptions, opening: Opening, myIp: string | n
     },
     async change(move, ports) {
       for (const { port, after } of ports) {
-        const why = await written(await neutron.service(), port, after, move);
-        if (why !== null) say(`Port ${port} does not have host ${move.to} yet: ${why}.`);
+        const reason = await written(await neutron.service(), port, after, move);
+        if (reason !== null) report(`Port ${port} does not have host ${move.to} yet: ${reason}.`);
       }
     },
     async restore(move, ports) {
       const now = await placed(ports.map(({ port }) => port));
-      const left: string[] = [];
+      const lost: string[] = [];
       for (const one of ports) {
-        const why = await restored(await neutron.service(), move, one, now);
-        if (why !== null)
-          left.push(`port ${one.port} of ${one.before.host} was not restored: ${why}`);
+        const cause = await restored(await neutron.service(), move, one, now);
+        if (cause !== null)
+          lost.push(`port ${one.port} of ${one.before.host} was not restored: ${cause}`);
       }
-      return left;
+      return lost;
     },
   };
 }
@@ -117,7 +117,7 @@ async function written(
   { tenant }: LegacyMove,
 ): Promise<string | null> {
   if (service === null || tenant === null) return "Neutron does not answer";
-  return orMessage(service.place(port, to, tenant.uuid));
+  return orMessage(service.rebind(port, to, tenant.uuid));
 }
 
 /** Restores the port if it is unchanged. */
@@ -139,15 +139,15 @@ async function restored(
 export function reportPorts(
   ports: Ports,
   look: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>,
-  tell: (text: string) => void,
+  report: (text: string) => void,
 ) {
-  let told = false;
+  let reported = false;
   async function of(moves: readonly LegacyMove[]): Promise<void> {
-    for (const { id, move, now, wanted } of await ports.of(moves)) {
-      if (now && wanted !== null && sameBinding(now, wanted)) continue;
-      if (!told) tell("Before a machine restarts, set its new host on its Neutron ports:");
-      told = true;
-      tell(commandOf(id, wanted ?? bindingOn(move.to, `MY_IP_OF_${move.to}`)));
+    for (const { id, move, now, expected } of await ports.of(moves)) {
+      if (now && expected !== null && sameBinding(now, expected)) continue;
+      if (!reported) report("Before a machine restarts, set its new host on its Neutron ports:");
+      reported = true;
+      report(commandOf(id, expected ?? bindingOn(move.to, `MY_IP_OF_${move.to}`)));
     }
   }
   return {
@@ -155,19 +155,19 @@ export function reportPorts(
     /** Machines that were not moved still boot from their old host. @returns the moved ones */
     async ofCurrent(moves: readonly LegacyMove[]): Promise<readonly LegacyMove[]> {
       const now = await look(moves);
-      const there = moves.filter((move, at) => {
-        const seen = now[at];
-        return seen !== undefined && standing(forwardTransition(move), seen).is === "after";
+      const moved = moves.filter((move, at) => {
+        const current = now[at];
+        return current !== undefined && moveState(forwardTransition(move), current).is === "after";
       });
-      await of(there);
-      return there;
+      await of(moved);
+      return moved;
     },
   };
 }
 
 function commandOf(port: string, { host, options }: PortBinding): string {
-  const words = Object.entries(options).map(
+  const args = Object.entries(options).map(
     ([name, value]) => `--extra-dhcp-option ${shellArgument(`name=${name},value=${value}`)}`,
   );
-  return `openstack port set --host ${shellArgument(host)} ${words.join(" ")} ${shellArgument(port)}`;
+  return `openstack port set --host ${shellArgument(host)} ${args.join(" ")} ${shellArgument(port)}`;
 }

@@ -41,53 +41,53 @@ interface TakeRequest {
  */
 export async function takeMachines(
   run: RunFolder,
-  place: LegacyClients,
+  clients: LegacyClients,
   { from, to, agent, nodes, down, signal }: TakeRequest,
-  { say }: Pick<Sink, "say">,
-): Promise<{ moved: number; left: readonly SkippedRow[]; stopped: boolean }> {
-  const [lease] = await readLeases(place.leases, from);
+  { report }: Pick<Sink, "report">,
+): Promise<{ moved: number; skipped: readonly SkippedRow[]; stopped: boolean }> {
+  const [lease] = await readLeases(clients.leases, from);
   const open = openIn((await readJournal(run)).entries);
   const ids = [...nodes, ...open.map(({ id }) => id)];
   // An agent runs for months, so compute nodes are read again for each pass.
-  const now = { ...place, look: await place.lookAt(ids) };
-  const taking = { run, place: now, from, to, agent, silent: lease?.ttl, signal, say };
-  const gone = await goOn(taking, open);
-  const asked = new Set([...nodes.map((uuid) => uuid.toLowerCase()), ...gone.unclaimed]);
-  const rest = [...asked].filter((uuid) => !gone.done.has(uuid));
-  if (rest.length === 0 || gone.stopped)
-    return { moved: gone.done.size, left: gone.left, stopped: gone.stopped };
+  const now = { ...clients, look: await clients.lookAt(ids) };
+  const taking = { run, clients: now, from, to, agent, silent: lease?.ttl, signal, report };
+  const resumed = await goOn(taking, open);
+  const requested = new Set([...nodes.map((uuid) => uuid.toLowerCase()), ...resumed.unclaimed]);
+  const rest = [...requested].filter((uuid) => !resumed.done.has(uuid));
+  if (rest.length === 0 || resumed.stopped)
+    return { moved: resumed.done.size, skipped: resumed.skipped, stopped: resumed.stopped };
   if (lease === undefined || lease.fenced_by === null) {
     if (nodes.length > 0) throw unfenced(from, lease);
-    const given = await letGo(taking, new Set(gone.unclaimed));
-    const left = [...gone.left, ...given.left];
-    return { moved: gone.done.size, left, stopped: given.stopped };
+    const returned = await letGo(taking, new Set(resumed.unclaimed));
+    const skipped = [...resumed.skipped, ...returned.skipped];
+    return { moved: resumed.done.size, skipped, stopped: returned.stopped };
   }
   const options = { node: rest, to: [to], serviceDownTime: down };
-  const sink = { say, during: silently };
+  const sink = { report, during: silently };
   const plan = await makeMoves(run, now, "takeover", options, sink);
-  const told: SkippedRow[] = [];
+  const excluded: SkippedRow[] = [];
   for await (const batch of plan.lines())
     for (const { uuid, verdict, findings, legacy } of batch) {
       const whys = findings.map(({ code, place: at, message }) => `${code} ${at}: ${message}`);
       // Nobody reads an agent's plan, so a removed lock is printed.
       if (verdict === "move" && findings.some(({ code }) => code === "N2I-D290"))
-        say(`machine:${uuid}: ${whys.join("; ")}.`);
+        report(`machine:${uuid}: ${whys.join("; ")}.`);
       // A machine that ends in error moves, and is reported as well.
       if (verdict !== "blocked" && legacy?.after === legacy?.before) continue;
-      told.push({ id: `machine:${uuid}`, why: whys.join("; ") });
+      excluded.push({ id: `machine:${uuid}`, reason: whys.join("; ") });
     }
-  const none = { made: 0, found: 0, left: [], locked: 0, stopped: false };
+  const none = { made: 0, found: 0, skipped: [], locked: 0, stopped: false };
   const moved =
     plan.manifest.counts.verdicts.move === 0
       ? none
-      : await counting(taking, `of ${from} over`, ({ came }) =>
+      : await counting(taking, `of ${from} over`, ({ onMoved }) =>
           performLegacy(run, now, plan, sink, {
-            ...{ silent: lease.ttl, agent, signal, came },
+            ...{ silent: lease.ttl, agent, signal, onMoved },
           }),
         );
   return {
-    moved: gone.done.size + moved.made + moved.found,
-    left: [...gone.left, ...told, ...moved.left],
+    moved: resumed.done.size + moved.made + moved.found,
+    skipped: [...resumed.skipped, ...excluded, ...moved.skipped],
     stopped: moved.stopped,
   };
 }
@@ -103,31 +103,31 @@ function unfenced(host: string, lease: Lease | undefined): MigrationError {
 
 interface Taking extends Pick<TakeRequest, "from" | "to" | "agent" | "signal"> {
   readonly run: RunFolder;
-  readonly place: LegacyClients;
+  readonly clients: LegacyClients;
   /** Milliseconds. */
   readonly silent: number | undefined;
-  readonly say: (text: string) => void;
+  readonly report: (text: string) => void;
 }
 
 export function openIn(entries: Entries): readonly LegacyMachine[] {
-  const open = [...startedChangesIn(entries, LEGACY)].filter(([, begun]) => begun.open);
+  const open = [...startedChangesIn(entries, LEGACY)].filter(([, started]) => started.open);
   return startedMachines(new Map(open));
 }
 
 async function counting<T>(
-  { place, say }: Pick<Taking, "place" | "say">,
+  { clients, report }: Pick<Taking, "clients" | "report">,
   what: string,
   work: (coming: {
-    readonly came: (move: LegacyMove) => Promise<void>;
+    readonly onMoved: (move: LegacyMove) => Promise<void>;
     /** For machines that moved before. */
     readonly movedBefore: (moves: readonly LegacyMove[]) => Promise<void>;
   }) => Promise<T>,
 ): Promise<T> {
-  const ports = reportPorts(place.ports, place.look, say);
+  const ports = reportPorts(clients.ports, clients.look, report);
   let count = 0;
   try {
     return await work({
-      async came(move) {
+      async onMoved(move) {
         await ports.of([move]);
         count += 1;
       },
@@ -136,34 +136,32 @@ async function counting<T>(
       },
     });
   } finally {
-    if (count > 0) say(`Took ${counted(count, "machine")} ${what}.`);
+    if (count > 0) report(`Took ${counted(count, "machine")} ${what}.`);
   }
 }
 
 /** A machine that its host still owns is planned again, because the host may be up. */
 async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
-  const { run, place, from, agent, silent, signal, say } = taking;
+  const { run, clients, from, agent, silent, signal, report } = taking;
   const none: readonly SkippedRow[] = [];
-  const nothing = { done: new Set<string>(), left: none, stopped: false };
+  const nothing = { done: new Set<string>(), skipped: none, stopped: false };
   if (open.length === 0) return { ...nothing, unclaimed: [] };
-  const now = await place.look(open.map(({ move }) => move));
-  const seen = open.map((machine, at) => ({ machine, node: now[at]?.node ?? null }));
-  const others = seen.filter(({ machine, node }) => isForeignMachine(machine.move, node));
-  if (others.length > 0) await giveUp(taking, others);
-  const own = seen.filter((one) => !others.includes(one));
-  const isOnOldHost = ({ node }: (typeof own)[number]): boolean => node?.service_host === from;
-  const unclaimed = own.filter(isOnOldHost).map(({ machine }) => machine.id.toLowerCase());
-  const machines = own.filter((one) => !isOnOldHost(one)).map(({ machine }) => machine);
+  const now = await clients.look(open.map(({ move }) => move));
+  const observed = open.map((machine, at) => ({ machine, node: now[at]?.node ?? null }));
+  const foreign = observed.filter(({ machine, node }) => isForeignMachine(machine.move, node));
+  if (foreign.length > 0) await giveUp(taking, foreign);
+  const owned = observed.filter((one) => !foreign.includes(one));
+  const isOnOldHost = ({ node }: (typeof owned)[number]): boolean => node?.service_host === from;
+  const unclaimed = owned.filter(isOnOldHost).map(({ machine }) => machine.id.toLowerCase());
+  const machines = owned.filter((one) => !isOnOldHost(one)).map(({ machine }) => machine);
   if (machines.length === 0) return { ...nothing, unclaimed };
-  say(
-    `Resuming ${counted(machines.length, "machine")} that this run was moving when it was stopped.`,
-  );
+  report(`Resuming ${counted(machines.length, "machine")} whose move was interrupted.`);
   const hosts = machines.flatMap(({ move }) => [move.from, move.to]);
-  const { left, stopped } = await counting(
+  const { skipped, stopped } = await counting(
     taking,
     "over to finish interrupted moves",
-    async ({ came, movedBefore }) =>
-      withLegacy(run, place, [], { hosts, silent, agent, signal, came }, async (legacy) => {
+    async ({ onMoved, movedBefore }) =>
+      withLegacy(run, clients, [], { hosts, silent, agent, signal, onMoved }, async (legacy) => {
         await movedBefore(machines.map(({ move }) => move));
         return moveMachines(
           legacy,
@@ -174,9 +172,9 @@ async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
         );
       }),
   );
-  const stayed = new Set(left.map(({ id }) => id));
+  const stayed = new Set(skipped.map(({ id }) => id));
   const done = machines.filter(({ id }) => !stayed.has(`machine:${id}`));
-  return { done: new Set(done.map(({ id }) => id.toLowerCase())), unclaimed, left, stopped };
+  return { done: new Set(done.map(({ id }) => id.toLowerCase())), unclaimed, skipped, stopped };
 }
 
 interface MachineState {
@@ -186,36 +184,39 @@ interface MachineState {
 }
 
 /** Ends these moves in the journal, so that neither a later pass nor a rollback waits for them. */
-async function giveUp({ run, place, say }: Taking, others: readonly MachineState[]): Promise<void> {
+async function giveUp(
+  { run, clients, report }: Taking,
+  foreign: readonly MachineState[],
+): Promise<void> {
   await withSession(run, async ({ begin, journal, now }) => {
-    await begin("nova", place.identity);
-    for (const { machine } of others)
+    await begin("nova", clients.identity);
+    for (const { machine } of foreign)
       await journal.append({ do: "returned", part: LEGACY, id: machine.id, at: now() });
   });
-  const names = others.map(({ machine, node }) =>
+  const names = foreign.map(({ machine, node }) =>
     node === null
       ? `${machine.id}, which is no longer in nova_bm`
       : `${machine.id} of ${node.service_host ?? "no host"}`,
   );
-  say(
+  report(
     `Machines of this run now belong to other hosts, so their moves are closed: ${listed(names, NAMED, "; ")}.`,
   );
 }
 
 /** For a host that is up again. Unclaimed machines have only the guard of an instance. */
 async function letGo(
-  { run, place, from, to, agent, signal }: Taking,
+  { run, clients, from, to, agent, signal }: Taking,
   unclaimed: ReadonlySet<string>,
-): Promise<{ readonly left: readonly SkippedRow[]; readonly stopped: boolean }> {
-  const left: SkippedRow[] = [];
+): Promise<{ readonly skipped: readonly SkippedRow[]; readonly stopped: boolean }> {
+  const skipped: SkippedRow[] = [];
   const how = { hosts: [from, to], agent, signal };
-  const { stopped } = await withLegacy(run, place, [], how, (legacy) =>
+  const { stopped } = await withLegacy(run, clients, [], how, (legacy) =>
     returnMachines(
       legacy,
-      (ours) => startedMachines(ours).filter(({ id }) => unclaimed.has(id.toLowerCase())),
-      (rows) => left.push(...rows),
+      (started) => startedMachines(started).filter(({ id }) => unclaimed.has(id.toLowerCase())),
+      (rows) => skipped.push(...rows),
       () => undefined,
     ),
   );
-  return { left, stopped };
+  return { skipped, stopped };
 }

@@ -33,12 +33,12 @@ import { movedMachines } from "./steps/legacy-started.ts";
  * @throws MigrationError N2I-E316 if the host is up, N2I-E100 for more than one destination
  */
 export function takeOverLegacy(
-  words: TakeoverOptions,
+  options: TakeoverOptions,
   sink: Sink,
   show: (made: PlannedMoves) => Promise<void>,
 ): Promise<HostMoved | null> {
-  const { from } = words;
-  const [to = "", ...more] = hostsIn(words);
+  const { from } = options;
+  const [to = "", ...more] = hostsIn(options);
   if (more.length > 0)
     throw new MigrationError(
       "N2I-E100",
@@ -48,55 +48,59 @@ export function takeOverLegacy(
       },
     );
   return inRun(
-    words.run,
+    options.run,
     "host takeover",
     { kind: "takeover", variant: "baremetal", create: true },
     (run) =>
       closing(async (keep) => {
-        const given = await legacyOptions(run, words);
-        const place = await openLegacyClients(given, keep, { readOnly: words.plan }, sink.say);
-        let before: WentOn = { asked: false, moved: 0, whys: [] };
-        const plan = await watchedPlan(run, place, words, {
+        const allOptions = await legacyOptions(run, options);
+        const clients = await openLegacyClients(
+          allOptions,
+          keep,
+          { readOnly: options.plan },
+          sink.report,
+        );
+        let before: WentOn = { confirmed: false, moved: 0, whys: [] };
+        const plan = await watchedPlan(run, clients, options, {
           ...{ sink, show },
           async before() {
             await checkWindow(run, "host takeover");
-            if (!words.plan) before = (await goOn(run, place, words, { to, sink })) ?? before;
+            if (!options.plan) before = (await goOn(run, clients, options, { to, sink })) ?? before;
           },
         });
-        if (words.plan) return null;
+        if (options.plan) return null;
         const { entries } = await readJournal(run);
         const half = await unfinishedMoves(plan, entries, before.whys);
         const taken = movedMachines(entries).filter(({ move }) => move.from === from).length;
         if (plan.manifest.counts.machines === 0 && taken > 0) {
-          if (!before.asked) await askDown(words, { machines: 0, to }, place, sink);
+          if (!before.confirmed) await askDown(options, { machines: 0, to }, clients, sink);
           const found = taken - before.moved - half.length;
-          const all = { made: before.moved, found, left: [...half], locked: 0, stopped: false };
+          const all = { made: before.moved, found, skipped: [...half], locked: 0, stopped: false };
           return legacyMoved(plan, 0, all);
         }
         await checkMovable(plan);
-        await saveOptions(run, "host", given);
-        await askDown(words, { machines: plan.manifest.counts.verdicts.move, to }, place, sink);
+        await saveOptions(run, "host", allOptions);
+        await askDown(options, { machines: plan.manifest.counts.verdicts.move, to }, clients, sink);
         const acting = { hosts: [from] };
-        const fenced = await withLegacy(run, place, [plan], acting, async ({ session }) => {
-          await runFence(words, plan.sha256, session, sink);
-          return fenceByHand(session, place, from);
+        const fenced = await withLegacy(run, clients, [plan], acting, async ({ session }) => {
+          await runFence(options, plan.sha256, session, sink);
+          return fenceByHand(session, clients, from);
         });
-        const [lease] = await readLeases(place.leases, from);
-        const ports = reportPorts(place.ports, place.look, sink.result);
-        const moved = await performLegacy(run, place, plan, sink, {
+        const [lease] = await readLeases(clients.leases, from);
+        const ports = reportPorts(clients.ports, clients.look, sink.result);
+        const moved = await performLegacy(run, clients, plan, sink, {
           silent: lease?.ttl,
-          came: (move) => ports.of([move]),
+          onMoved: (move) => ports.of([move]),
         });
         checkAny(moved);
-        const left = [...half, ...moved.left];
-        return legacyMoved(plan, fenced, { ...moved, left, made: moved.made + before.moved });
+        const skipped = [...half, ...moved.skipped];
+        return legacyMoved(plan, fenced, { ...moved, skipped, made: moved.made + before.moved });
       }),
   );
 }
 
 interface WentOn {
-  /** Whether the host was confirmed as down. */
-  readonly asked: boolean;
+  readonly confirmed: boolean;
   readonly moved: number;
   readonly whys: readonly SkippedRow[];
 }
@@ -111,8 +115,8 @@ async function unfinishedMoves(
   for await (const batch of lines()) for (const { uuid } of batch) planned.add(uuid);
   return openIn(entries).flatMap(({ id: uuid }) => {
     const id = `machine:${uuid}`;
-    const { why } = whys.find((one) => one.id === id) ?? { why: "its move is unfinished" };
-    return planned.has(uuid) ? [] : [{ id, why }];
+    const { reason } = whys.find((one) => one.id === id) ?? { reason: "its move is unfinished" };
+    return planned.has(uuid) ? [] : [{ id, reason }];
   });
 }
 
@@ -124,25 +128,25 @@ async function unfinishedMoves(
  */
 async function goOn(
   run: RunFolder,
-  place: LegacyClients,
-  words: TakeoverOptions,
+  clients: LegacyClients,
+  options: TakeoverOptions,
   { to, sink }: { readonly to: string; readonly sink: Sink },
 ): Promise<WentOn | null> {
   const open = openIn((await readJournal(run)).entries);
   if (open.length === 0) return null;
-  const others = open.find(({ move }) => move.to !== to || move.from !== words.from);
-  if (others !== undefined)
+  const mismatch = open.find(({ move }) => move.to !== to || move.from !== options.from);
+  if (mismatch !== undefined)
     throw new MigrationError(
       "N2I-E100",
-      `this takeover was started with --from ${others.move.from} --to ${others.move.to}`,
+      `this takeover was started with --from ${mismatch.move.from} --to ${mismatch.move.to}`,
       {
         fix: `Use the same options, or roll back first: nova2ironic rollback --run ${run.path} --all`,
       },
     );
-  await askDown(words, { machines: open.length, to }, place, sink);
-  const asked = { from: words.from, to, nodes: [], down: await downTime(words) };
-  const { moved, left, stopped } = await takeMachines(run, place, asked, sink);
+  await askDown(options, { machines: open.length, to }, clients, sink);
+  const request = { from: options.from, to, nodes: [], down: await downTime(options) };
+  const { moved, skipped, stopped } = await takeMachines(run, clients, request, sink);
   if (stopped) throw new MigrationError("N2I-E301", "stopped while it resumed");
-  for (const { id, why } of left) sink.say(`${id}: ${why}.`);
-  return { asked: true, moved, whys: left };
+  for (const { id, reason } of skipped) sink.report(`${id}: ${reason}.`);
+  return { confirmed: true, moved, whys: skipped };
 }

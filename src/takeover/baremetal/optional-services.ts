@@ -1,5 +1,5 @@
 import { MigrationError } from "../../lib/error.ts";
-import { kept } from "../../migrate/open/services.ts";
+import { registerClose } from "../../migrate/open/services.ts";
 import { cloudFor, type RestOptions, saysCloud } from "../../run/cloud.ts";
 import type { Keep } from "../../run/databases.ts";
 import { waitingFor } from "../../run/wait-message.ts";
@@ -11,7 +11,7 @@ export interface Opening {
   readonly leases: Database;
   readonly nova: Database;
   readonly keep: Keep;
-  readonly say: (text: string) => void;
+  readonly report: (text: string) => void;
 }
 
 const LIMIT = 60;
@@ -27,14 +27,14 @@ const SILENT: readonly string[] = ["N2I-E210", "N2I-E211", "N2I-E212"];
  * @throws MigrationError N2I-E106 for an incomplete login
  */
 export function openOptional<T extends { readonly close: () => void }>(
-  words: RestOptions,
-  { keep, say }: Opening,
+  options: RestOptions,
+  { keep, report }: Opening,
   name: string,
   open: (cloud: Cloud, limit: number) => Promise<T>,
 ) {
-  const cloud = saysCloud(words) ? cloudFor(words) : null;
-  const limit = (words.apiTimeout ?? LIMIT) * 1000;
-  let known: T | null = null;
+  const cloud = saysCloud(options) ? cloudFor(options) : null;
+  const limit = (options.apiTimeout ?? LIMIT) * 1000;
+  let opened: T | null = null;
   let failed = Number.NEGATIVE_INFINITY;
   /** The result of a call; null with a warning if it fails. */
   const quietly = async <R>(work: () => Promise<R>): Promise<R | null> => {
@@ -44,18 +44,18 @@ export function openOptional<T extends { readonly close: () => void }>(
       if (!(error instanceof MigrationError)) throw error;
       if (error.code !== "N2I-E106" && !SILENT.includes(error.code)) throw error;
       failed = performance.now();
-      say(`Warning: ${name} is not used: ${error.message}.`);
+      report(`Warning: ${name} is not used: ${error.message}.`);
       return null;
     }
   };
   return {
     /** Null without a login or endpoint, or with a warning if it does not answer. */
     async service(): Promise<T | null> {
-      if (known !== null || cloud === null || performance.now() - failed < AGAIN) return known;
-      known = await quietly(() => waitingFor(`logging in to ${name}`, () => open(cloud, limit)));
-      if (known !== null) kept(keep, known.close);
-      return known;
+      if (opened !== null || cloud === null || performance.now() - failed < AGAIN) return opened;
+      opened = await quietly(() => waitingFor(`logging in to ${name}`, () => open(cloud, limit)));
+      if (opened !== null) registerClose(keep, opened.close);
+      return opened;
     },
-    asked: quietly,
+    attempt: quietly,
   };
 }

@@ -13,7 +13,7 @@ import {
   string,
   text,
 } from "../../systems/database/rows.ts";
-import { clockOf, stated, timeOf, together } from "../../systems/database/statement.ts";
+import { clockOf, stated, timeOf, transact } from "../../systems/database/statement.ts";
 
 interface LeaseLocation {
   readonly host: string;
@@ -58,12 +58,12 @@ export async function beginLease(
   const { engine } = database;
   const now = clockOf(engine);
   const row = `bm_service_leases (host, epoch, heartbeat_ms, ttl_ms, my_ip, tftp_root, takes) VALUES (?, 1, ${now}, ?, ?, ?, ${takes})`;
-  const there = await readLeases(database, host);
-  const place = [ttl, my_ip, tftp_root];
-  if (there.length === 0)
-    await stated(database, "beginning a lease", adding(engine, row), [host, ...place]);
+  const existing = await readLeases(database, host);
+  const settings = [ttl, my_ip, tftp_root];
+  if (existing.length === 0)
+    await stated(database, "beginning a lease", adding(engine, row), [host, ...settings]);
   const mine = `UPDATE bm_service_leases SET heartbeat_ms = ${now}, ttl_ms = ?, my_ip = ?, tftp_root = ?, takes = ${takes} WHERE host = ? AND fenced_by IS NULL`;
-  if ((await stated(database, "beginning a lease", mine, [...place, host])) !== 1) return null;
+  if ((await stated(database, "beginning a lease", mine, [...settings, host])) !== 1) return null;
   const [lease] = await readLeases(database, host);
   return lease === undefined || lease.fenced_by !== null ? null : lease;
 }
@@ -78,7 +78,7 @@ export function renewLease(
   const lease = `UPDATE bm_service_leases SET heartbeat_ms = ${now} WHERE host = ? AND epoch = ? AND fenced_by IS NULL`;
   const live = engine === "postgresql" ? "NOT deleted" : "deleted = 0";
   const nodes = `UPDATE bm_nodes SET service_heartbeat_ms = ${now}, service_heartbeat_at = ${timeOf(engine)} WHERE service_host = ? AND ${live}`;
-  return together(database, "renewing a lease", async (change) => {
+  return transact(database, "renewing a lease", async (change) => {
     if ((await change(lease, [host, epoch])) !== 1) return false;
     await change(nodes, [host]);
     return true;
@@ -193,13 +193,13 @@ export async function readBootFacts(
   const published = new Map(records.map((row) => [row.instance_uuid.toLowerCase(), row]));
   return new Map(
     machines.map(({ id, instance }) => {
-      const own = byNode.get(id) ?? [];
+      const nodeNics = byNode.get(id) ?? [];
       const record = published.get(instance.toLowerCase());
       return [
         id,
         {
-          macs: own.map(({ address }) => address),
-          vifs: own.flatMap(({ vif_uuid }) => vif_uuid || []),
+          macs: nodeNics.map(({ address }) => address),
+          vifs: nodeNics.flatMap(({ vif_uuid }) => vif_uuid || []),
           key: keyOf.get(id) ?? null,
           root_uuid: record?.root_uuid ?? null,
           kernel_id: record?.kernel_id || null,

@@ -17,7 +17,7 @@ interface Holding {
   readonly owner: string;
   /** Milliseconds, longer than the longest step between two renewals. */
   readonly ttl: number;
-  /** Suffix of an owner that never runs twice at once, and may take its old locks again. */
+  /** Suffix of an owner with only one running instance, which may reacquire its old locks. */
   readonly again?: string;
 }
 
@@ -32,23 +32,19 @@ const RENEWALS = 6;
  * @param resources `host:NAME`, `node:UUID` or `instance:UUID`, in lower case
  * @throws MigrationError N2I-E362 with the holder of a lock
  */
-export async function keepLocks(
-  database: Database,
-  resources: readonly string[],
-  holding: Holding,
-) {
+export async function keepLocks(database: Database, resources: readonly string[], holder: Holding) {
   const locks: AcquiredLock[] = [];
   const giveBack = async (): Promise<void> => {
     for (const lock of locks.splice(0).toReversed()) await releaseLock(database, lock);
   };
   const renew = async (): Promise<void> => {
     for (const lock of locks)
-      if (!(await renewLock(database, lock, holding.ttl)))
+      if (!(await renewLock(database, lock, holder.ttl)))
         throw await lockedByAnother(database, lock.resource);
   };
   try {
     for (const name of new Set(resources)) {
-      const lock = await acquireLock(database, name, holding);
+      const lock = await acquireLock(database, name, holder);
       if (lock === null) throw await lockedByAnother(database, name);
       locks.push(lock);
     }
@@ -63,7 +59,7 @@ export async function keepLocks(
       .finally(() => {
         renewing = null;
       });
-  }, holding.ttl / RENEWALS);
+  }, holder.ttl / RENEWALS);
   timer.unref();
   return {
     /** To be called between steps. @throws MigrationError N2I-E362 if a lock was lost */
@@ -85,9 +81,9 @@ export async function acquireLock(
   const { engine } = database;
   const now = clockOf(engine);
   const nonce = randomUUID();
-  const known = await read(database, { resource: text }, "bm_locks WHERE resource = ?", [resource]);
+  const rows = await read(database, { resource: text }, "bm_locks WHERE resource = ?", [resource]);
   const add = adding(engine, "bm_locks (resource) VALUES (?)");
-  if (known.length === 0) await stated(database, "adding a lock", add, [resource]);
+  if (rows.length === 0) await stated(database, "adding a lock", add, [resource]);
   const take = `UPDATE bm_locks SET owner = ?, nonce = ?, token = token + 1, expires_ms = ${now} + ${ttl} WHERE resource = ? AND (owner IS NULL OR expires_ms <= ${now}${again === undefined ? "" : " OR owner LIKE ?"})`;
   const values = [owner, nonce, resource, ...(again === undefined ? [] : [`%${again}`])];
   const taken = await settled(stated(database, "taking a lock", take, values));
@@ -146,23 +142,23 @@ export interface LockState {
   readonly resource: string;
   readonly owner: string;
   /** Milliseconds until it expires by the server's clock; negative: expired. */
-  readonly left: number;
+  readonly remaining: number;
 }
 
 /** Locks that were taken and not released, ordered by resource. */
 export function takenLocks(database: Database): Promise<readonly LockState[]> {
-  const left = sql(`expires_ms - ${clockOf(database.engine)}`, number);
+  const remaining = sql(`expires_ms - ${clockOf(database.engine)}`, number);
   const from = "bm_locks WHERE owner IS NOT NULL ORDER BY resource";
-  return read(database, { resource: string, owner: string, left }, from);
+  return read(database, { resource: string, owner: string, remaining }, from);
 }
 
 export async function acquiredLocks(database: Database): Promise<readonly LockState[]> {
-  return (await takenLocks(database)).filter(({ left }) => left > 0);
+  return (await takenLocks(database)).filter(({ remaining }) => remaining > 0);
 }
 
-export function holderText({ owner, left }: LockState): string {
-  const seconds = Math.ceil(Math.abs(left) / 1000);
-  return left > 0 ? `${owner}, ${seconds} s` : `${owner}, expired ${seconds} s ago`;
+export function holderText({ owner, remaining }: LockState): string {
+  const seconds = Math.ceil(Math.abs(remaining) / 1000);
+  return remaining > 0 ? `${owner}, ${seconds} s` : `${owner}, expired ${seconds} s ago`;
 }
 
 async function lockedByAnother(database: Database, resource: string): Promise<MigrationError> {
@@ -170,6 +166,6 @@ async function lockedByAnother(database: Database, resource: string): Promise<Mi
   const who =
     holder === undefined
       ? "was held by another owner a moment ago"
-      : `is held by ${holder.owner} for ${Math.ceil(holder.left / 1000)} s more`;
+      : `is held by ${holder.owner} for ${Math.ceil(holder.remaining / 1000)} s more`;
   return new MigrationError("N2I-E362", `the lock ${resource} ${who}`);
 }

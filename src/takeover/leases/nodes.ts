@@ -51,9 +51,9 @@ export function nodesByUuid(
   database: Database,
   uuids: readonly string[],
 ): Promise<readonly LegacyNode[]> {
-  const wanted = uuids.map((uuid) => uuid.toLowerCase());
+  const lowerUuids = uuids.map((uuid) => uuid.toLowerCase());
   const from = `bm_nodes WHERE ${live(database)} AND LOWER(uuid) IN (...) ORDER BY id`;
-  return read(database, NODE, from, wanted);
+  return read(database, NODE, from, lowerUuids);
 }
 
 /** The instances whose machine belongs to another host. */
@@ -62,9 +62,9 @@ export async function takenNodes(
   host: string,
   instances: readonly string[],
 ): Promise<readonly string[]> {
-  const named = `bm_nodes WHERE ${live(database)} AND instance_uuid IN (...)`;
+  const source = `bm_nodes WHERE ${live(database)} AND instance_uuid IN (...)`;
   const fields = { instance_uuid: string, service_host: text };
-  const rows = await read(database, fields, named, spellings(instances));
+  const rows = await read(database, fields, source, spellings(instances));
   return rows.flatMap((row) => (row.service_host === host ? [] : [row.instance_uuid]));
 }
 
@@ -85,22 +85,22 @@ interface Claim {
  */
 export async function claimNode(
   database: Database,
-  seen: LegacyNode,
+  node: LegacyNode,
   { to, prev, silent, unfenced }: Claim,
 ): Promise<number | null> {
-  const { id, service_host, service_epoch, task_state, prev_task_state, instance_uuid } = seen;
+  const { id, service_host, service_epoch, task_state, prev_task_state, instance_uuid } = node;
   const now = clockOf(database.engine);
   // A heartbeat in the future is from a wrong clock (`lasts`).
   const quiet =
     silent === undefined
       ? ""
       : ` AND (service_heartbeat_ms IS NULL OR service_heartbeat_ms < ${now} - ${silent} OR service_heartbeat_ms > ${now} + ${silent})`;
-  const kept =
+  const fenceCheck =
     unfenced === undefined
       ? ""
       : " AND NOT EXISTS (SELECT 1 FROM bm_service_leases WHERE host = ? AND fenced_by IS NOT NULL)";
   const [where, values] = comparing({ service_host, task_state, prev_task_state, instance_uuid });
-  const sql = `UPDATE bm_nodes SET service_host = ?, service_epoch = service_epoch + 1, prev_task_state = ?, task_state = ? WHERE id = ? AND ${live(database)} AND service_epoch = ?${where}${quiet}${kept}`;
+  const sql = `UPDATE bm_nodes SET service_host = ?, service_epoch = service_epoch + 1, prev_task_state = ?, task_state = ? WHERE id = ? AND ${live(database)} AND service_epoch = ?${where}${quiet}${fenceCheck}`;
   const bound = [
     to,
     prev,
@@ -112,7 +112,7 @@ export async function claimNode(
   ];
   const epoch = service_epoch + 1;
   const done = { service_host: to, service_epoch: epoch, task_state: MIGRATING };
-  return (await changed(database, "claiming a machine", sql, bound, { ...seen, ...done }))
+  return (await changed(database, "claiming a machine", sql, bound, { ...node, ...done }))
     ? epoch
     : null;
 }
@@ -120,14 +120,14 @@ export async function claimNode(
 /** Restores a machine's task_state after its move. @returns false if the row has changed */
 export function releaseNode(
   database: Database,
-  seen: LegacyNode,
+  node: LegacyNode,
   task_state: string | null,
 ): Promise<boolean> {
-  const { id, service_host, service_epoch } = seen;
+  const { id, service_host, service_epoch } = node;
   const [where, values] = comparing({ service_host, task_state: MIGRATING });
   const sql = `UPDATE bm_nodes SET task_state = ?, prev_task_state = NULL WHERE id = ? AND ${live(database)} AND service_epoch = ?${where}`;
   const bound = [task_state, id, service_epoch, ...values];
-  return changed(database, "releasing a machine", sql, bound, { ...seen, task_state });
+  return changed(database, "releasing a machine", sql, bound, { ...node, task_state });
 }
 
 function comparing(row: Partial<LegacyNode>): readonly [where: string, values: readonly unknown[]] {

@@ -42,11 +42,11 @@ export async function leaseParts(database: Database) {
         table.columns.map(({ name }) => name),
       ),
   );
-  const others = [...foreign.map(({ name }) => `${NODES}.${name}`), ...strange.map(nameOf)];
-  if (others.length > 0)
+  const unexpected = [...foreign.map(({ name }) => `${NODES}.${name}`), ...strange.map(nameOf)];
+  if (unexpected.length > 0)
     throw new MigrationError(
       "N2I-E360",
-      `${database.shown}: ${others.join(", ")} already exists, but not as created by host schema extend`,
+      `${database.label}: ${unexpected.join(", ")} already exists, but not as created by host schema extend`,
       {
         fix: "Rename it, or remove it if it is not needed. Then run extend again.",
       },
@@ -69,7 +69,7 @@ function nameOf({ name }: { readonly name: string }): string {
 export async function needLeases(database: Database): Promise<void> {
   const tables = await tableNames(database);
   if (tables.has(NODES) && isExtended(tables, await columnNames(database, NODES))) return;
-  throw new MigrationError("N2I-E360", `${database.shown} has no lease tables, or not all of them`);
+  throw new MigrationError("N2I-E360", `${database.label} has no lease tables, or not all of them`);
 }
 
 /** The last version of nova_bm, with which the columns were tested. */
@@ -87,7 +87,7 @@ export async function extendSchema(database: Database): Promise<readonly string[
   if (version !== LAST)
     throw new MigrationError(
       "N2I-E203",
-      `${database.shown} has nova_bm schema version ${version}, but leases need version ${LAST}`,
+      `${database.label} has nova_bm schema version ${version}, but leases need version ${LAST}`,
     );
   const { engine, knex } = database;
   const columns = LEASE_COLUMNS.filter(({ name }) => missing.includes(name));
@@ -122,7 +122,7 @@ export async function revertSchema(database: Database): Promise<readonly string[
   if (used.length > 0)
     throw new MigrationError(
       "N2I-E361",
-      `${database.shown}: ${used.join("; ")}; nothing was removed`,
+      `${database.label}: ${used.join("; ")}; nothing was removed`,
     );
   await mayDefine(database, [
     ...(columns.length > 0 ? [{ verb: "ALTER" as const, table: NODES }] : []),
@@ -139,9 +139,9 @@ export async function revertSchema(database: Database): Promise<readonly string[
   return [...columns, ...tables];
 }
 
-/** @param there existing parts of the extension */
-async function inUse(database: Database, there: readonly string[]): Promise<readonly string[]> {
-  const has = (...names: readonly string[]): boolean => names.every((name) => there.includes(name));
+/** @param parts existing parts of the extension */
+async function inUse(database: Database, parts: readonly string[]): Promise<readonly string[]> {
+  const has = (...names: readonly string[]): boolean => names.every((name) => parts.includes(name));
   const nodes = has("prev_task_state") ? await migratingNodes(database) : [];
   const leases = has("bm_service_leases") ? await readLeases(database) : [];
   const locks = has("bm_locks") ? await acquiredLocks(database) : [];
@@ -156,17 +156,17 @@ async function inUse(database: Database, there: readonly string[]): Promise<read
 }
 
 /** @throws MigrationError N2I-E206 */
-async function mayDefine(database: Database, wanted: readonly Defining[]): Promise<void> {
+async function mayDefine(database: Database, definitions: readonly Defining[]): Promise<void> {
   const account = await accountOf(database);
   const grants = new Set<string>();
-  for (const one of wanted) {
+  for (const one of definitions) {
     const grant = await grantOf(database, one, account);
     if (grant !== null) grants.add(grant);
   }
   if (grants.size === 0) return;
   throw new MigrationError(
     "N2I-E206",
-    `${database.shown}: its user may not change these tables, so nothing was written`,
+    `${database.label}: its user may not change these tables, so nothing was written`,
     { fix: `Ask a database administrator to run: ${[...grants].join("; ")}` },
   );
 }

@@ -13,9 +13,9 @@ export function destination(node: string, hosts: readonly string[]): string {
 export function shareOf(
   host: string,
   nodes: readonly string[],
-  takers: readonly string[],
+  targets: readonly string[],
 ): readonly string[] {
-  return takers.includes(host) ? nodes.filter((node) => destination(node, takers) === host) : [];
+  return targets.includes(host) ? nodes.filter((node) => destination(node, targets) === host) : [];
 }
 
 /** FNV-1a with murmur's finish, because similar names must not have similar weights. */

@@ -22,7 +22,7 @@ export interface LegacyTransition {
   readonly goal: string;
   readonly other: string;
   /** Possible epochs while the other host owns it, and after the move. */
-  readonly held: number;
+  readonly startEpoch: number;
   readonly reached: readonly number[];
   /** task_state after the move, and the possible ones before. */
   readonly ends: string | null;
@@ -30,12 +30,12 @@ export interface LegacyTransition {
 }
 
 export function forwardTransition(move: LegacyMove): LegacyTransition {
-  const { from, to, epoch, before, after, begun } = move;
+  const { from, to, epoch, before, after, begun: started } = move;
   // An unfinished move of its own nova-compute, whose run is lost, is only finished.
   const reached = from === to ? [epoch] : [epoch + 1];
   return {
-    ...{ move, goal: to, other: from, held: epoch, reached, ends: after },
-    begins: begun ? [MIGRATING, before] : [before],
+    ...{ move, goal: to, other: from, startEpoch: epoch, reached, ends: after },
+    begins: started ? [MIGRATING, before] : [before],
   };
 }
 
@@ -43,7 +43,7 @@ export function forwardTransition(move: LegacyMove): LegacyTransition {
 export function backTransition(move: LegacyMove): LegacyTransition {
   const { from, to, epoch, before, after } = move;
   return {
-    ...{ move, goal: from, other: to, held: epoch + 1, reached: [epoch, epoch + 2] },
+    ...{ move, goal: from, other: to, startEpoch: epoch + 1, reached: [epoch, epoch + 2] },
     ...{ ends: before, begins: [after, MIGRATING] },
   };
 }
@@ -52,33 +52,33 @@ export function backTransition(move: LegacyMove): LegacyTransition {
 interface MoveState {
   readonly is: "before" | "after" | "other";
   /** For `other`. */
-  readonly why: string | null;
+  readonly reason: string | null;
 }
 
-const AFTER: MoveState = { is: "after", why: null };
+const AFTER: MoveState = { is: "after", reason: null };
 
 /**
  * Accepts each state that an interrupted move can leave. @source systems.md A4 (failure modes), A5
  */
-export function standing(way: LegacyTransition, now: LegacyNow): MoveState {
-  const { move, goal, ends } = way;
+export function moveState(transition: LegacyTransition, now: LegacyNow): MoveState {
+  const { move, goal, ends } = transition;
   const { node } = now;
-  const why = nodeFault(way, node) ?? tenantFault(way, now);
-  if (why !== null) return { is: "other", why };
+  const reason = nodeFault(transition, node) ?? tenantFault(transition, now);
+  if (reason !== null) return { is: "other", reason };
   // The move was interrupted before the claim.
   if (move.begun && goal === move.from && node?.service_epoch === move.epoch) return AFTER;
-  const there = node?.service_host === goal;
-  const released = there && node.task_state === ends && node.prev_task_state === null;
-  const tenant = liveTenant(way, now);
+  const isAtGoal = node?.service_host === goal;
+  const released = isAtGoal && node.task_state === ends && node.prev_task_state === null;
+  const tenant = liveTenant(transition, now);
   const served = tenant === null || (tenant.host === goal && tenant.task_state !== MIGRATING);
-  if (released && served && !keepsLock(way, now)) return AFTER;
+  if (released && served && !keepsLock(transition, now)) return AFTER;
   // task_state is restored last, so a later difference is a change by others.
   if (released && node.service_epoch !== move.epoch)
     return {
       is: "other",
-      why: `instances.host is ${tenant?.host}, but the move in bm_nodes is finished`,
+      reason: `instances.host is ${tenant?.host}, but the move in bm_nodes is finished`,
     };
-  return { is: "before", why: null };
+  return { is: "before", reason: null };
 }
 
 /**
@@ -86,10 +86,10 @@ export function standing(way: LegacyTransition, now: LegacyNow): MoveState {
  *
  * @source systems.md A2 H2
  */
-function keepsLock(way: LegacyTransition, now: LegacyNow): boolean {
-  const { move, goal } = way;
+function keepsLock(transition: LegacyTransition, now: LegacyNow): boolean {
+  const { move, goal } = transition;
   if (goal !== move.from || now.node?.service_epoch !== move.epoch) return false;
-  const tenant = liveTenant(way, now);
+  const tenant = liveTenant(transition, now);
   return tenant !== null && isUnlocked(tenant);
 }
 
@@ -116,23 +116,23 @@ export function isUnlocked({
 }
 
 function nodeFault(
-  { move, goal, other, held, reached, ends, begins }: LegacyTransition,
+  { move, goal, other, startEpoch, reached, ends, begins }: LegacyTransition,
   node: LegacyNode | null,
 ): string | null {
   if (node === null) return "bm_nodes no longer has such a live row";
   const { service_host: owner, service_epoch: epoch, task_state: state, instance_uuid } = node;
   if (!sameUuid(instance_uuid, move.tenant?.uuid ?? null))
     return `bm_nodes now has instance ${instance_uuid ?? "none"}`;
-  const place = `service_host is ${owner ?? "none"}, service_epoch ${epoch}, task_state ${state ?? "none"}`;
+  const current = `service_host is ${owner ?? "none"}, service_epoch ${epoch}, task_state ${state ?? "none"}`;
   const right =
     owner === other
-      ? epoch === held && begins.includes(state)
+      ? epoch === startEpoch && begins.includes(state)
       : owner === goal && reached.includes(epoch) && (state === ends || state === MIGRATING);
-  return right ? null : `${place}: it has changed since`;
+  return right ? null : `${current}: it has changed since`;
 }
 
-function tenantFault(way: LegacyTransition, now: LegacyNow): string | null {
-  const { move, goal, other } = way;
+function tenantFault(transition: LegacyTransition, now: LegacyNow): string | null {
+  const { move, goal, other } = transition;
   const { node, tenant } = now;
   const { tenant: was } = move;
   if (was === null) return null;
@@ -141,7 +141,8 @@ function tenantFault(way: LegacyTransition, now: LegacyNow): string | null {
   if (![goal, other, was.host].includes(tenant.host ?? "") || !sameUuid(tenant.node, was.node))
     return `instances.host is now ${tenant.host ?? "none"} on node ${tenant.node ?? "none"}`;
   // A lock to be removed waits until Nova has finished its task.
-  const done = node?.service_host === goal && node.task_state !== MIGRATING && !keepsLock(way, now);
+  const done =
+    node?.service_host === goal && node.task_state !== MIGRATING && !keepsLock(transition, now);
   // On the new host, a task is a new request.
   const request = goal === move.to ? (was.request ?? null) : null;
   return done || [null, MIGRATING, was.task_state, request].includes(tenant.task_state)
@@ -159,9 +160,9 @@ function sameUuid(one: string | null, other: string | null): boolean {
 }
 
 /** For Nova's API and a starting nova-compute. @source systems.md A2 H1, H3 */
-export function guardStep(way: LegacyTransition, tenant: LegacyTenant): NovaStep {
+export function guardStep(change: LegacyTransition, tenant: LegacyTenant): NovaStep {
   const { task_state, locked, locked_by } = tenant;
-  return tenantStep(way, tenant, { host: tenant.host, task_state, locked, locked_by }, GUARDED);
+  return tenantStep(change, tenant, { host: tenant.host, task_state, locked, locked_by }, GUARDED);
 }
 
 const GUARDED = { task_state: MIGRATING, locked: true };
@@ -171,11 +172,11 @@ const GUARDED = { task_state: MIGRATING, locked: true };
  * dropped it. On a new host, the task is lost.
  */
 export function servedStep(
-  way: LegacyTransition,
+  transition: LegacyTransition,
   tenant: LegacyTenant,
   node: LegacyNode | null,
 ): NovaStep {
-  const { move, goal } = way;
+  const { move, goal } = transition;
   const { before = null, after = null } = move.tenant ?? {};
   const { locked_by } = tenant;
   const back = goal === move.from && move.from !== move.to;
@@ -188,7 +189,7 @@ export function servedStep(
       ? [{}, {}]
       : [{ vm_state: tenant.vm_state }, { vm_state: ends }];
   return tenantStep(
-    way,
+    transition,
     tenant,
     { host: tenant.host, ...GUARDED, locked_by, ...state[0] },
     { host: goal, task_state, locked: locked_by !== null, locked_by, ...state[1] },

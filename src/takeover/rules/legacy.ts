@@ -44,32 +44,32 @@ const TILERA = /^tile/i;
 
 /** @source facts/systems.md A2, A5 */
 export function createLegacyMoves(
-  world: LegacyFacts,
-  asked: MoveRequest,
+  facts: LegacyFacts,
+  request: MoveRequest,
   acceptances: (machine: string, from: string) => readonly Acceptance[],
 ) {
-  const moves = createMoves(world, { ...asked, driver: "baremetal" }, acceptances);
+  const moves = createMoves(facts, { ...request, driver: "baremetal" }, acceptances);
   return {
     hosts: moves.hosts,
     machine(found: LegacyFound): PlannedMove {
       const { node } = found;
       const from = node.service_host ?? "";
-      const takes = asked.mode === "takeover";
+      const takes = request.mode === "takeover";
       const dies = takes && isDying(found);
       const guarded = takes && isGuarded(found);
       const base = moves.machine(ownedBy(found, from, dies || guarded), from, undefined);
       const { to } = base;
-      const begun = isStarted(node);
-      const judging = { world, from, to, dies, begun, guarded };
+      const started = isStarted(node);
+      const judging = { facts, from, to, dies, started, guarded };
       const findings = [...base.findings, ...judge(found, judging)];
       if (findings.some(blocks)) return { ...base, verdict: "blocked", findings, steps: [] };
-      const there = from === to && !begun;
-      if (there) return { ...base, verdict: "there", findings, steps: [] };
+      const isAtTarget = from === to && !started;
+      if (isAtTarget) return { ...base, verdict: "there", findings, steps: [] };
       return {
         ...base,
         verdict: "move",
         findings,
-        legacy: moveOf(found, { from, to, dies, begun }),
+        legacy: moveOf(found, { from, to, dies, started }),
       };
     },
   };
@@ -96,16 +96,16 @@ function stateOf(node: LegacyNode): string | null {
   return isStarted(node) ? node.prev_task_state : node.task_state;
 }
 
-function ownedBy({ node, owned }: LegacyFound, from: string, left: boolean): OwnedMachine {
-  const begun = isStarted(node);
-  if (!begun && !left) return owned;
-  const guarded = (state: string | null): boolean => state === null || state === MIGRATING || left;
+function ownedBy({ node, owned }: LegacyFound, from: string, freed: boolean): OwnedMachine {
+  const started = isStarted(node);
+  if (!started && !freed) return owned;
+  const guarded = (state: string | null): boolean => state === null || state === MIGRATING || freed;
   return {
     ...owned,
-    computes: begun ? owned.computes.map((row) => ({ ...row, owner: from })) : owned.computes,
+    computes: started ? owned.computes.map((row) => ({ ...row, owner: from })) : owned.computes,
     instances: owned.instances.map((one) => ({
       ...one,
-      host: begun ? from : one.host,
+      host: started ? from : one.host,
       task_state: guarded(one.task_state) ? null : one.task_state,
       // The interrupted move has checked it, and a deployment is judged by the machine's state.
       vm_state: one.vm_state === "building" ? null : one.vm_state,
@@ -114,32 +114,32 @@ function ownedBy({ node, owned }: LegacyFound, from: string, left: boolean): Own
 }
 
 interface Judging {
-  readonly world: LegacyFacts;
+  readonly facts: LegacyFacts;
   readonly from: string;
   readonly to: string;
   readonly dies: boolean;
-  readonly begun: boolean;
+  readonly started: boolean;
   readonly guarded: boolean;
 }
 
 function judge(
   found: LegacyFound,
-  { world, from, to, dies, begun, guarded }: Judging,
+  { facts, from, to, dies, started, guarded }: Judging,
 ): readonly Finding[] {
   const { node, tenant, owned, volumes, architecture, boot } = found;
   const at = `bm_nodes.id=${node.id}`;
   const state = stateOf(node);
   const of = `instance ${node.instance_uuid}`;
-  const names = world.networks.filter((host) => host === from || host === to);
+  const names = facts.networks.filter((host) => host === from || host === to);
   return [
     // The agent renews the lease only while nova-compute reports, independent of clocks.
-    ...world.leases
+    ...facts.leases
       .filter((lease) => lease.host === from && from !== to && isLive(lease))
       .map((lease) => finding("N2I-D251", `compute host ${from}`, leaseText(lease))),
     ...findingIf(!STILL.has(state) && !dies, "N2I-D280", at, `task_state is ${showColumn(state)}`),
     ...findingIf(dies, "N2I-D281", at, `task_state is ${showColumn(state)}: it ends as error`),
     ...findingIf(
-      begun || guarded,
+      started || guarded,
       "N2I-D282",
       at,
       `service_host is ${from}, service_epoch ${node.service_epoch}`,
@@ -180,12 +180,12 @@ function judgePair(
   { instances }: OwnedMachine,
 ): readonly Finding[] {
   const at = `bm_nodes.id=${id}`;
-  const others = instances.filter((one) => !same(one.uuid, instance_uuid));
-  const fault = (why: string): readonly Finding[] => [finding("N2I-D283", at, why)];
-  if (others.length > 0)
+  const foreign = instances.filter((one) => !same(one.uuid, instance_uuid));
+  const fault = (reason: string): readonly Finding[] => [finding("N2I-D283", at, reason)];
+  if (foreign.length > 0)
     return fault(
       `instance_uuid is ${showColumn(instance_uuid)}, instances.node of ${listed(
-        others.map((one) => one.uuid),
+        foreign.map((one) => one.uuid),
         NAMED,
       )} is ${uuid}`,
     );
@@ -199,12 +199,12 @@ function judgePair(
 
 function moveOf(
   { node, tenant }: LegacyFound,
-  { from, to, dies, begun }: Omit<Judging, "world" | "guarded">,
+  { from, to, dies, started }: Omit<Judging, "facts" | "guarded">,
 ): LegacyMove {
   const before = stateOf(node);
   return {
     ...{ id: node.id, uuid: node.uuid, from, to, epoch: node.service_epoch },
-    ...{ before, after: dies ? "error" : before, begun },
+    ...{ before, after: dies ? "error" : before, begun: started },
     tenant: tenant === null ? null : tenantOf(tenant, dies),
     boots: tenant !== null && !dies,
   };

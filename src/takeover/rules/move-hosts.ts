@@ -41,17 +41,17 @@ export interface HostPair {
 }
 
 export function judgeHosts(
-  world: MoveFacts,
-  asked: MoveRequest,
+  facts: MoveFacts,
+  request: MoveRequest,
   from: string,
   to: string,
 ): readonly Finding[] {
-  const serviceOf = (name: string) => world.hosts.find(({ host }) => host === name);
+  const serviceOf = (name: string) => facts.hosts.find(({ host }) => host === name);
   return [
-    ...judgeSource(serviceOf(from), from, asked),
-    ...judgeDestination(serviceOf(to), to, world, asked),
-    ...judgeCells(world, from, to),
-    ...(asked.forceAggregates ? [] : judgeAggregates(world, from, to)),
+    ...judgeSource(serviceOf(from), from, request),
+    ...judgeDestination(serviceOf(to), to, facts, request),
+    ...judgeCells(facts, from, to),
+    ...(request.forceAggregates ? [] : judgeAggregates(facts, from, to)),
   ];
 }
 
@@ -93,9 +93,9 @@ function judgeDestination(
   service: ComputeHost | undefined,
   to: string,
   { identity, types }: MoveFacts,
-  asked: MoveRequest,
+  request: MoveRequest,
 ): readonly Finding[] {
-  const { down } = asked;
+  const { down } = request;
   const at = `compute host ${to}`;
   if (service === undefined) {
     const starts = refusesNewHosts(identity.head)
@@ -115,7 +115,7 @@ function judgeDestination(
     ),
     ...findingIf(!isUp(service, down), "N2I-D255", at, reportText(age)),
     ...findingIf(
-      driven.some((type) => type !== (asked.driver ?? "ironic")),
+      driven.some((type) => type !== (request.driver ?? "ironic")),
       "N2I-D257",
       at,
       `its compute nodes have hypervisor_type ${driven.join(", ")}`,

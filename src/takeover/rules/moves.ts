@@ -36,38 +36,38 @@ import {
  * @source facts/systems.md A1, A5; facts/systems-measured.md A1+, A2+
  */
 export function createMoves(
-  world: MoveFacts,
-  asked: MoveRequest,
+  facts: MoveFacts,
+  request: MoveRequest,
   acceptances: (machine: string, from: string) => readonly Acceptance[],
 ) {
   const between = new Map<string, readonly Finding[]>();
   /** Findings that depend only on the two hosts. */
   const judged = (from: string, to: string): readonly Finding[] => {
     const key = JSON.stringify([from, to]);
-    const known = between.get(key) ?? judgeHosts(world, asked, from, to);
-    between.set(key, known);
-    return known;
+    const hostFindings = between.get(key) ?? judgeHosts(facts, request, from, to);
+    between.set(key, hostFindings);
+    return hostFindings;
   };
   return {
     judged,
     /** @param tenant the node's instance in Ironic */
     machine(machine: OwnedMachine, from: string, tenant: NodeTenant): PlannedMove {
       // A destination that already has the machine or its compute node keeps it.
-      const serves = [from, machine.computes[0]?.owner].find((host) =>
-        asked.to.includes(host ?? ""),
+      const serves = [from, machine.computes[0]?.owner].find((one) =>
+        request.to.includes(one ?? ""),
       );
-      const to = serves ?? destination(machine.node, asked.to);
+      const to = serves ?? destination(machine.node, request.to);
       const accepted = acceptances(machine.node, from);
       const findings = accept(
         [
           ...(from === to ? [] : judged(from, to)),
-          ...judgeMachine(machine, { from, to }, tenant, asked.driver ?? "ironic"),
+          ...judgeMachine(machine, { from, to }, tenant, request.driver ?? "ironic"),
         ],
         // Only requests of a dead host certainly never end.
-        accepted.filter((one) => asked.mode === "takeover" || one.finding !== "N2I-D260"),
+        accepted.filter((one) => request.mode === "takeover" || one.finding !== "N2I-D260"),
       );
       const blocked = findings.some(blocks);
-      const steps = blocked ? [] : stepsOf(machine, { from, to }, world);
+      const steps = blocked ? [] : stepsOf(machine, { from, to }, facts);
       const [instance] = machine.instances;
       return {
         ...{ uuid: machine.node, from, to },
@@ -77,7 +77,7 @@ export function createMoves(
         ...{ findings, steps },
       };
     },
-    hosts: (from: readonly string[]) => leaving(world, asked, from),
+    hosts: (from: readonly string[]) => leaving(facts, request, from),
   };
 }
 
@@ -89,11 +89,11 @@ function judgeMachine(
 ): readonly Finding[] {
   const at = `compute node ${node}`;
   const [compute, ...more] = computes;
-  const [instance, ...others] = instances;
+  const [instance, ...rest] = instances;
   const of = instance === undefined ? at : `instance ${instance.uuid}`;
-  const ours = (host: string | null | undefined): boolean =>
+  const isExpectedHost = (host: string | null | undefined): boolean =>
     host === undefined || host === from || host === to;
-  const named = instance?.host;
+  const instanceHost = instance?.host;
   return [
     ...findingIf(
       more.length > 0,
@@ -109,12 +109,12 @@ function judgeMachine(
         ? "it has no live compute node, and its name is not a uuid"
         : `its hypervisor_type is ${compute.hypervisor_type}`,
     ),
-    ...findingIf(others.length > 0, "N2I-D261", at, SENTENCES.instances),
+    ...findingIf(rest.length > 0, "N2I-D261", at, SENTENCES.instances),
     ...findingIf(
-      more.length === 0 && (!ours(compute?.owner) || !ours(named)),
+      more.length === 0 && (!isExpectedHost(compute?.owner) || !isExpectedHost(instanceHost)),
       "N2I-D268",
       at,
-      `compute_nodes has ${compute?.owner ?? "no host"}, its instance ${named ?? "none"}`,
+      `compute_nodes has ${compute?.owner ?? "no host"}, its instance ${instanceHost ?? "none"}`,
     ),
     ...findingIf(
       evacuations.length > 0,
@@ -129,8 +129,8 @@ function judgeMachine(
 }
 
 function busy(instance: Tenant | undefined, from: string): readonly Finding[] {
-  const why = instance === undefined ? null : busyText(instance, from);
-  return why === null ? [] : [finding("N2I-D260", `instance ${instance?.uuid}`, why)];
+  const reason = instance === undefined ? null : busyText(instance, from);
+  return reason === null ? [] : [finding("N2I-D260", `instance ${instance?.uuid}`, reason)];
 }
 
 function judgeIronic(
@@ -185,14 +185,14 @@ function leaving(
   from: readonly string[],
 ) {
   const services = hosts.filter(({ host }) => from.includes(host));
-  const left = from.map((name): OldHost => {
+  const oldHosts = from.map((name): OldHost => {
     const service = services.find(({ host }) => host === name);
     const { id = null, report_count = null, last_seen_up = null } = service ?? {};
     return { host: name, id, report_count, last_seen_up };
   });
   const unseen = mappings === undefined && hasMovedToApi(identity.schema_version);
   return {
-    left,
+    oldHosts,
     fence: mode === "takeover" ? services.flatMap((service) => fenceStep(service, reason)) : [],
     findings: [
       ...from.map((host) =>
@@ -202,7 +202,7 @@ function leaving(
           `before its nova-compute is started again: rabbitmqctl purge_queue compute.${host}`,
         ),
       ),
-      ...left.flatMap(({ host, id }) =>
+      ...oldHosts.flatMap(({ host, id }) =>
         findingIf(
           mode === "takeover" && id === null,
           "N2I-D270",

@@ -2,7 +2,7 @@ import { type Lease, lasts } from "../../model/nova/leases.ts";
 
 interface NovaTerm {
   /** Hosts of live services. */
-  readonly known: ReadonlySet<string>;
+  readonly live: ReadonlySet<string>;
   /** Hosts without a report for longer than service_down_time. */
   readonly silent: ReadonlySet<string>;
 }
@@ -14,8 +14,8 @@ interface NovaTerm {
  *
  * @source facts/systems.md A4
  */
-export function judgeLeases(leases: readonly Lease[], { known, silent }: NovaTerm) {
-  const unfenced = leases.filter(({ host, fenced_by }) => fenced_by === null && known.has(host));
+export function judgeLeases(leases: readonly Lease[], { live, silent }: NovaTerm) {
+  const unfenced = leases.filter(({ host, fenced_by }) => fenced_by === null && live.has(host));
   const expired = unfenced.filter((lease) => !lasts(lease));
   const alarm = expired.length > 1 && expired.length * 2 > unfenced.length;
   const dead = leases.filter(
@@ -49,9 +49,9 @@ export function successorsOf(
 ): readonly string[] {
   const groups = (host: string): string =>
     (aggregates?.get(host) ?? []).toSorted((one, other) => one - other).join();
-  const wanted = groups(from);
+  const expected = groups(from);
   return leases
     .filter((lease) => lease.takes === true && lease.host !== from && isLive(lease))
     .map(({ host }) => host)
-    .filter((host) => fit.has(host) && groups(host) === wanted);
+    .filter((host) => fit.has(host) && groups(host) === expected);
 }

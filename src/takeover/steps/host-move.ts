@@ -17,7 +17,7 @@ export function fencePart(
 ): Part<NovaStep> {
   return {
     ...{ name: HOST_FENCE, size: inTransaction(), inspect },
-    far: ({ done }) => `${counted(done, "service")} of nova`,
+    amount: ({ done }) => `${counted(done, "service")} of nova`,
     perform: (steps, hooks) => (steps.every(isFence) ? fence : perform)(steps, hooks),
   };
 }
@@ -60,21 +60,21 @@ export function rowsBack(
   };
   /** Rows that still have their request, because the process ended before the commit. */
   const untouched = async (steps: readonly NovaStep[]): Promise<ReadonlySet<string>> => {
-    const asked = steps.flatMap(({ id }) => requests.get(id) ?? []);
-    const states = asked.length === 0 ? [] : await part.inspect(asked);
+    const requested = steps.flatMap(({ id }) => requests.get(id) ?? []);
+    const states = requested.length === 0 ? [] : await part.inspect(requested);
     return new Set(states.flatMap(({ id, is }) => (is === "before" ? [id] : [])));
   };
   const inspect: typeof part.inspect = async (steps) => {
-    const [states, still] = [await part.inspect(steps), await untouched(steps)];
+    const [states, unchanged] = [await part.inspect(steps), await untouched(steps)];
     return states.map((state) =>
-      still.has(state.id) ? { ...state, is: "after", why: "" } : state,
+      unchanged.has(state.id) ? { ...state, is: "after", reason: "" } : state,
     );
   };
   const perform: typeof part.perform = async (steps, hooks) => {
-    const still = await untouched(steps);
-    const rest = steps.filter(({ id }) => !still.has(id));
+    const unchanged = await untouched(steps);
+    const rest = steps.filter(({ id }) => !unchanged.has(id));
     const outcome = await part.perform(rest, hooks);
-    return { ...outcome, found: [...outcome.found, ...still] };
+    return { ...outcome, found: [...outcome.found, ...unchanged] };
   };
   return {
     ...rowsLeg({ ...part, inspect, perform }, plan),
@@ -95,7 +95,7 @@ export function fenceLeg<P extends WithName>(
 
 type Fencing = Pick<MovePlan["manifest"], "fence">;
 
-export const EVERYTHING = { all: true, wants: () => true };
+export const EVERYTHING = { all: true, selects: () => true };
 
 export async function rowsToRestore(
   plans: readonly MovePlan[],
@@ -111,7 +111,7 @@ export async function rowsToRestore(
 export async function fencesOf(
   plans: readonly MovePlan[],
   entries: Entries,
-  scope: Pick<Scope<NovaStep>, "wants"> = EVERYTHING,
+  scope: Pick<Scope<NovaStep>, "selects"> = EVERYTHING,
 ): Promise<number> {
   let fences = 0;
   const part = { name: HOST_FENCE, size: inTransaction() };

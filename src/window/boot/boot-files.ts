@@ -35,7 +35,7 @@ export interface BootLocation {
 export interface BootMachine {
   readonly id: string;
   readonly bm_node_id: number;
-  readonly asked: BootRequest;
+  readonly request: BootRequest;
 }
 
 /** A machine whose boot files are rolled back. */
@@ -48,7 +48,7 @@ interface BootPosition extends Position {
   /** Paths to change, or changed. */
   readonly paths: readonly string[];
   /** The reason why it is skipped, or incomplete. */
-  readonly why: string | null;
+  readonly reason: string | null;
   readonly prepared?: Prepared;
 }
 
@@ -58,25 +58,22 @@ export async function inspectBoot(
   { tree, from, served }: BootLocation,
 ): Promise<readonly BootPosition[]> {
   return Promise.all(
-    machines.map(async ({ asked }): Promise<BootPosition> => {
-      if ("why" in asked) return { is: "other", paths: [], why: asked.why };
-      const prepared = await prepare(asked, tree, from, served);
-      const { changes, why } = prepared;
-      const is = why !== null ? "other" : changes.length === 0 ? "after" : "before";
-      return { is, paths: changes.map(({ path }) => path), why, prepared };
+    machines.map(async ({ request }): Promise<BootPosition> => {
+      if ("reason" in request) return { is: "other", paths: [], reason: request.reason };
+      const prepared = await prepare(request, tree, from, served);
+      const { changes, reason } = prepared;
+      const is = reason !== null ? "other" : changes.length === 0 ? "after" : "before";
+      return { is, paths: changes.map(({ path }) => path), reason, prepared };
     }),
   );
 }
 
 /** Stages missing boot files. Machines share folders, so they are inspected one at a time. */
-export function stagingPart(
-  place: BootLocation,
-  seal: Seal,
-): WindowPart<BootMachine, BootPosition> {
-  const { root } = place.tree;
+export function stagingPart(at: BootLocation, seal: Seal): WindowPart<BootMachine, BootPosition> {
+  const { root } = at.tree;
   return {
     ...{ name: bootPart(root), size: 1 },
-    inspect: (changes) => inspectBoot(changes, place),
+    inspect: (changes) => inspectBoot(changes, at),
     async perform({ id }, position, begin) {
       const { prepared } = position;
       if (prepared === undefined) throw new Error(`${id} has no boot files to stage`);
@@ -105,37 +102,37 @@ export function unstagingPart({ root }: Tree, seal: Seal): WindowPart<StagedMach
       ),
     async perform({ id, steps }, _, begin) {
       await begin();
-      const left = new Map<string, string>();
+      const conflicts = new Map<string, string>();
       for (const step of steps.toReversed()) {
         // A boot file that changed since needs kernel and ramdisk, even if they equal ours.
-        if (left.has(`${id}/config`) && step.after.kind === "file") {
-          left.set(step.path, `${step.path} is in use`);
+        if (conflicts.has(`${id}/config`) && step.after.kind === "file") {
+          conflicts.set(step.path, `${step.path} is in use`);
           continue;
         }
         const was = step.before?.kind === "file" ? step.before.was : undefined;
         const text = was === undefined ? null : seal.open({ ...was.text, of: `boot:${id}` });
         const undone = await undoStep(root, step, text, failpoint);
-        if (typeof undone === "object") left.set(step.path, undone.left);
+        if (typeof undone === "object") conflicts.set(step.path, undone.conflict);
         await failpoint("boot.step");
       }
-      if (left.size === 0) return { is: "after", ...positionOf(steps, left) };
-      const rest = observedOf(steps.filter(({ path }) => left.has(path)));
-      return { is: "other", ...positionOf(steps, left), left: rest };
+      if (conflicts.size === 0) return { is: "after", ...positionOf(steps, conflicts) };
+      const rest = observedOf(steps.filter(({ path }) => conflicts.has(path)));
+      return { is: "other", ...positionOf(steps, conflicts), remainder: rest };
     },
   };
 }
 
 function positionOf(
   steps: readonly BootStep[],
-  left: ReadonlyMap<string, string>,
-): Pick<BootPosition, "paths" | "why"> {
-  const why = left.size > 0 ? [...left.values()].join("; ") : null;
-  return { paths: steps.map(({ path }) => path), why };
+  conflicts: ReadonlyMap<string, string>,
+): Pick<BootPosition, "paths" | "reason"> {
+  const reason = conflicts.size > 0 ? [...conflicts.values()].join("; ") : null;
+  return { paths: steps.map(({ path }) => path), reason };
 }
 
 /** Staged machines, last one first. @throws MigrationError N2I-E112 */
-export function stagedMachines(ours: ReadonlyMap<string, StartedChange>): readonly StagedMachine[] {
-  return [...ours].map(([id, begun]) => ({ id, steps: stepsOf(id, begun) })).toReversed();
+export function stagedMachines(byId: ReadonlyMap<string, StartedChange>): readonly StagedMachine[] {
+  return [...byId].map(([id, started]) => ({ id, steps: stepsOf(id, started) })).toReversed();
 }
 
 /** A step with digests. */
@@ -149,32 +146,34 @@ interface Ready {
 /** The changes for a machine, or the reason why there are none. */
 interface Prepared {
   readonly changes: readonly TreeChange[];
-  readonly why: string | null;
-  readonly seen: ReadonlyMap<string, ObservedState>;
+  readonly reason: string | null;
+  readonly observed: ReadonlyMap<string, ObservedState>;
   readonly sources: { readonly kernel: string | null; readonly ramdisk: string | null };
 }
 
 /** A machine that keeps its instance, or the reason why it cannot be staged. */
 type BootRequest =
-  | { readonly wanted: RequiredBoot; readonly host: string | null }
-  | { readonly why: string };
+  | { readonly required: RequiredBoot; readonly host: string | null }
+  | { readonly reason: string };
 
 /** Null for a machine without an instance, which has nothing to boot. */
 export function bootRequestOf({ records, boot, service_host }: PlannedMachine): BootRequest | null {
   const node = nodeOf(records);
   if (node === undefined || node.provision_state !== "active") return null;
   if (boot === undefined)
-    return { why: "its root filesystem is unknown (extract --tftp-root, or root_uuid)" };
+    return { reason: "its root filesystem is unknown (extract --tftp-root, or root_uuid)" };
   const { label } = boot;
   if (label === null)
-    return { why: "this Ironic removes boot files during takeover, so keep the old TFTP service" };
+    return {
+      reason: "this Ironic removes boot files during takeover, so keep the old TFTP service",
+    };
   const macs = records.flatMap(({ resource, row }) =>
     resource === "port" && row.pxe_enabled !== false ? [String(row.address)] : [],
   );
   const instance = instanceOf(node);
   return {
     host: service_host,
-    wanted: { node: String(node.uuid), instance, macs, boot: { ...boot, label } },
+    required: { node: String(node.uuid), instance, macs, boot: { ...boot, label } },
   };
 }
 
@@ -187,45 +186,45 @@ function instanceOf({ instance_uuid, extra }: Row): string {
 
 /** Compares a tree with the boot files of a machine. */
 async function prepare(
-  { wanted, host }: Extract<BootRequest, { wanted: RequiredBoot }>,
+  { required, host }: Extract<BootRequest, { required: RequiredBoot }>,
   tree: Tree,
   from: readonly Tree[],
   served: string,
 ): Promise<Prepared> {
-  const { node, boot } = wanted;
+  const { node, boot } = required;
   const config = `${node}/config`;
-  const entries = pathsOf(wanted).map(async (path): Promise<readonly [string, ObservedState]> => {
+  const entries = pathsOf(required).map(async (path): Promise<readonly [string, ObservedState]> => {
     const found = await inspect(tree.root, path);
     if (path !== config || found.kind !== "file") return [path, found];
     const content = await readText(tree, path);
     return [path, content.kind === "text" ? { ...found, text: content.text } : found];
   });
-  const seen = new Map(await Promise.all(entries));
+  const observed = new Map(await Promise.all(entries));
   const old = treeOf(from, host) ?? tree;
   const source = async (path: string | null): Promise<string | null> =>
     path !== null && (await sizeOf(old, path)) ? realpath(join(old.root, path)) : null;
   const sources = { kernel: await source(boot.kernel), ramdisk: await source(boot.ramdisk) };
-  const { changes, why } = stage(
-    wanted,
+  const { changes, reason } = stage(
+    required,
     {
-      at: seen,
+      at: observed,
       source: { kernel: sources.kernel !== null, ramdisk: sources.ramdisk !== null },
       roots: [served, tree.root],
     },
     served,
   );
-  return { changes, why, seen, sources };
+  return { changes, reason, observed, sources };
 }
 
 /** Adds digests: reads files to copy, and seals files to replace. */
 async function readyOf(
   node: string,
   change: TreeChange,
-  { seen, sources }: Prepared,
+  { observed, sources }: Prepared,
   seal: Seal,
 ): Promise<Ready> {
   const { path } = change;
-  const found = seen.get(path);
+  const found = observed.get(path);
   switch (change.do) {
     case "folder":
       return { step: { path, before: null, after: { kind: "folder" } } };

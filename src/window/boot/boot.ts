@@ -49,36 +49,36 @@ interface Booted extends StageResult {
 }
 
 /** Stages, rolls back, previews or verifies boot files. */
-export function boot(words: BootOptions, sink: Sink): Promise<Booted> {
-  const { node, undo } = words;
-  return inRun(words.run, "boot", { kind: "migration" }, async (run) => {
-    const [tree] = await openTrees([`*=${words.tftpRoot}`], "--tftp-root");
+export function boot(options: BootOptions, sink: Sink): Promise<Booted> {
+  const { node, undo } = options;
+  return inRun(options.run, "boot", { kind: "migration" }, async (run) => {
+    const [tree] = await openTrees([`*=${options.tftpRoot}`], "--tftp-root");
     if (tree === undefined) throw new Error("one tree was asked for");
-    const from = await openTrees(words.from ?? [], "--from");
-    const place = { tree, from, served: servedOf(words, tree.root) };
+    const from = await openTrees(options.from ?? [], "--from");
+    const location = { tree, from, served: servedOf(options, tree.root) };
     const { header, footer, lines: all } = await openPlan(`${run.path}/${PLAN}`);
-    const { wants, uuids } = await machinesByName(node ?? [], all, "is not in the plan");
+    const { selects, uuids } = await machinesByName(node ?? [], all, "is not in the plan");
     const lines = async function* (): AsyncGenerator<readonly PlannedMachine[]> {
-      for await (const batch of all()) yield batch.filter(wants);
+      for await (const batch of all()) yield batch.filter(selects);
     };
-    if (!undo) await noteTakeOver(header.target.release, words, sink);
+    if (!undo) await noteTakeOver(header.target.release, options, sink);
     const only = (rows: StageResult["rows"]): Booted => ({
       ...{ rows, stopped: false, elsewhere: [], dhcp: null },
     });
-    if (words.verify) return only(await verifyStaged(lines(), place));
-    if (words.plan) return only(await previewStaging(lines(), place));
+    if (options.verify) return only(await verifyStaged(lines(), location));
+    if (options.plan) return only(await previewStaging(lines(), location));
     const dhcp = undo ? null : await oldServers(lines());
-    const seal = await sealOf(run, words.keyFile, header.key);
+    const seal = await sealOf(run, options.keyFile, header.key);
     await checkWindow(run, "boot");
-    await saveOptions(run, "boot", words);
-    await sink.confirm(`${undo ? "Remove" : "Stage"} boot files in ${place.tree.root}?`);
+    await saveOptions(run, "boot", options);
+    await sink.confirm(`${undo ? "Remove" : "Stage"} boot files in ${location.tree.root}?`);
     const result = await sink.during(
       undo ? "unstage" : "stage",
       footer.footer.machines,
       (progress) =>
         undo
-          ? unstageAll(run, place, seal, (id) => node === undefined || uuids.has(id), progress)
-          : stageAll(run, lines(), place, seal, progress),
+          ? unstageAll(run, location, seal, (id) => node === undefined || uuids.has(id), progress)
+          : stageAll(run, lines(), location, seal, progress),
       ({ rows }) => `${counted(rows.length, "machine")}`,
     );
     return { ...result, dhcp };
@@ -99,11 +99,11 @@ function servedOf({ servedAs, verify, undo }: BootOptions, root: string): string
  * not show whether that happened, so this is always printed.
  * @source facts/systems.md D4; facts/ironic.md 2.5
  */
-async function noteTakeOver(release: string, words: BootOptions, { note }: Sink): Promise<void> {
+async function noteTakeOver(release: string, options: BootOptions, { note }: Sink): Promise<void> {
   const found = (await loadMappings()).releases.find(({ doc }) => doc.release === release);
   if (found?.doc.boot !== "deploy") return;
-  const again = nextCommand("boot", words, pick(words, TREE));
-  const verify = nextCommand("verify", words, { takeover: true });
+  const again = nextCommand("boot", options, pick(options, TREE));
+  const verify = nextCommand("verify", options, { takeover: true });
   note(
     `Notice: each takeover by Ironic ${release} writes these files again, in deploy mode. When ${verify} ends with 0, and before a machine reboots, run ${again}`,
   );
@@ -137,17 +137,17 @@ const TOGETHER = 32;
 async function* machinesOf(plan: Lines): AsyncGenerator<readonly BootMachine[]> {
   for await (const batch of plan)
     yield batch.filter(isLoaded).flatMap((machine) => {
-      const asked = bootRequestOf(machine);
+      const request = bootRequestOf(machine);
       const { uuid, bm_node_id } = machine;
-      return asked === null ? [] : [{ id: uuid ?? "", bm_node_id, asked }];
+      return request === null ? [] : [{ id: uuid ?? "", bm_node_id, request }];
     });
 }
 
 /** The changes of a staging, read-only. */
-async function previewStaging(plan: Lines, place: BootLocation): Promise<readonly BootRow[]> {
+async function previewStaging(plan: Lines, location: BootLocation): Promise<readonly BootRow[]> {
   const rows: BootRow[] = [];
   for await (const batch of regroup(machinesOf(plan), TOGETHER))
-    for (const [at, position] of (await inspectBoot(batch, place)).entries()) {
+    for (const [at, position] of (await inspectBoot(batch, location)).entries()) {
       const { is } = position;
       const state = is === "other" ? "left" : is === "after" ? "ready" : "to stage";
       rows.push(rowOf(position, state, batch[at]));
@@ -156,11 +156,11 @@ async function previewStaging(plan: Lines, place: BootLocation): Promise<readonl
 }
 
 function rowOf(
-  { paths, why }: Pick<BootRow, "why"> & { readonly paths: readonly string[] },
+  { paths, reason }: Pick<BootRow, "reason"> & { readonly paths: readonly string[] },
   state: BootRow["state"],
   { id = "", bm_node_id = 0 }: { readonly id?: string; readonly bm_node_id?: number } = {},
 ): BootRow {
-  return { uuid: id, bm_node_id, state, changes: paths, why };
+  return { uuid: id, bm_node_id, state, changes: paths, reason };
 }
 
 /**
@@ -171,16 +171,16 @@ function rowOf(
 async function stageAll(
   run: RunFolder,
   plan: Lines,
-  place: BootLocation,
+  location: BootLocation,
   seal: Seal,
   progress: (machines: number) => void,
 ): Promise<StageResult> {
   const rows: BootRow[] = [];
-  const part = stagingPart(place, seal);
+  const part = stagingPart(location, seal);
   const leg = { part, command: "boot", changes: () => machinesOf(plan), pace: ONE_BY_ONE };
-  return withTree(run, place.tree, async (session) => {
+  return withTree(run, location.tree, async (session) => {
     const { stopped, broke } = await windowForward(leg, session, (ending) => {
-      const { change, position, made, behind } = ending;
+      const { change, position, made, completed: behind } = ending;
       const state = made ? "staged" : position.is === "after" ? "ready" : "left";
       rows.push(rowOf(position, state, change));
       progress(behind);
@@ -199,7 +199,7 @@ async function unstageAll(
   run: RunFolder,
   { tree }: BootLocation,
   seal: Seal,
-  wants: (node: string) => boolean,
+  selects: (node: string) => boolean,
   progress: (machines: number) => void,
 ): Promise<StageResult> {
   const rows: BootRow[] = [];
@@ -211,29 +211,29 @@ async function unstageAll(
     );
     const leg = {
       ...{ part, command: "boot", pace: ONE_BY_ONE },
-      async *changes(ours: Parameters<typeof stagedMachines>[0]) {
-        yield stagedMachines(ours).filter(({ id }) => wants(id));
+      async *changes(startedChanges: Parameters<typeof stagedMachines>[0]) {
+        yield stagedMachines(startedChanges).filter(({ id }) => selects(id));
       },
     };
-    const { stopped, broke } = await windowBack(leg, session, ({ change, position, behind }) => {
-      rows.push(rowOf(position, position.is === "after" ? "undone" : "left", change));
-      progress(behind);
-    });
+    const { stopped, broke } = await windowBack(
+      leg,
+      session,
+      ({ change, position, completed: behind }) => {
+        rows.push(rowOf(position, position.is === "after" ? "undone" : "left", change));
+        progress(behind);
+      },
+    );
     if (broke !== null) throw broke;
     return { rows, stopped, elsewhere };
   });
 }
 
 /** Opens the run's journal and removes partial files of a crash. */
-function withTree<T>(
-  run: RunFolder,
-  tree: Tree,
-  work: (session: RunSession) => Promise<T>,
-): Promise<T> {
-  return withSession(run, async (session) => {
-    await session.begin(bootPart(tree.root), { tree: tree.root });
-    await sweepOpen(tree, session.journal.entries());
-    return work(session);
+function withTree<T>(run: RunFolder, tree: Tree, work: (at: RunSession) => Promise<T>): Promise<T> {
+  return withSession(run, async (at) => {
+    await at.begin(bootPart(tree.root), { tree: tree.root });
+    await sweepOpen(tree, at.journal.entries());
+    return work(at);
   });
 }
 
@@ -252,12 +252,14 @@ async function verifyStaged(
   };
   const rows: BootRow[] = [];
   for await (const batch of machinesOf(plan))
-    for (const { id, bm_node_id, asked } of batch) {
+    for (const { id, bm_node_id, request } of batch) {
       const wrong =
-        "why" in asked ? [asked.why] : await stumbles(asked.wanted, server, [served, tree.root]);
-      const broken = "why" in asked ? "left" : "stumbles";
+        "reason" in request
+          ? [request.reason]
+          : await stumbles(request.required, server, [served, tree.root]);
+      const broken = "reason" in request ? "left" : "stumbles";
       const state = wrong.length > 0 ? broken : "ready";
-      rows.push({ uuid: id, bm_node_id, state, changes: [], why: wrong.join("; ") || null });
+      rows.push({ uuid: id, bm_node_id, state, changes: [], reason: wrong.join("; ") || null });
     }
   if (rows.length === 0)
     throw new MigrationError(

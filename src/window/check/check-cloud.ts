@@ -28,7 +28,7 @@ export async function askGlance(
   }
 }
 
-/** Refusals that become a row of the table, because the database answered. */
+/** Refusals that are shown as table rows, because the database did respond. */
 const FACTS: ReadonlySet<string> = new Set([
   ...["N2I-E202", "N2I-E203", "N2I-E204", "N2I-E206", "N2I-E208"],
 ]);
@@ -57,10 +57,10 @@ export async function orMissingReason<T>(
   } catch (error) {
     if (!(error instanceof MigrationError && FACTS.has(error.code))) throw error;
     const { code, message, fix } = error;
-    const wanted = new Map(
+    const privileges = new Map(
       (READ[role] ?? []).map((table) => [table, new Set(["SELECT"] as const)]),
     );
-    const grants = code === "N2I-E206" ? (await lacking(database, wanted)).grants : [];
+    const grants = code === "N2I-E206" ? (await lacking(database, privileges)).grants : [];
     return { refused: { code, message, fix: grants.length > 0 ? grants.join("; ") : fix } };
   }
 }

@@ -26,14 +26,14 @@ import { takeOversOf } from "../handover/hand-over.ts";
 import { lower } from "./rules/look.ts";
 
 /** The plan's facts about machines and Nova. Null without a plan. */
-export async function planFacts(run: RunFolder, leaves: boolean): Promise<PlanFacts | null> {
+export async function planFacts(run: RunFolder, skipsBlocked: boolean): Promise<PlanFacts | null> {
   const plan = await planOrNull(run.path);
   if (plan === null) return null;
   const nova = await novaPlanOf(run, plan.footer);
   const chosen = nova?.header.compute_hosts ?? [];
   const choice = choiceOf(chosen);
   const machines: LineFacts[] = [];
-  const left = { blocked: createSeveral(), conflict: createSeveral() };
+  const rejected = { blocked: createSeveral(), conflict: createSeveral() };
   const skipped = new Set<number>();
   const findingsOf = createShared();
   const [images, made] = [new Set<string>(), new Set<string>()];
@@ -53,7 +53,7 @@ export async function planFacts(run: RunFolder, leaves: boolean): Promise<PlanFa
           findings: findingsOf(line),
         });
       if (verdict === "blocked" || verdict === "conflict")
-        left[verdict].add(`bm_nodes.id=${id} (${reason ?? "without a reason"})`);
+        rejected[verdict].add(`bm_nodes.id=${id} (${reason ?? "without a reason"})`);
       for (const id of matchingIn(row?.driver_info, /deploy_(kernel|ramdisk)$/)) images.add(id);
       takeOvers += takeOversOf(line);
       if (!isLoaded(line)) continue;
@@ -74,8 +74,8 @@ export async function planFacts(run: RunFolder, leaves: boolean): Promise<PlanFa
     madeFor: madeOf(taken?.header, header, nova),
     applies: {
       loads: loadable(footer.footer),
-      there: verdicts.unchanged + verdicts.drift,
-      ...{ blocked: left.blocked, conflicts: left.conflict, leaves },
+      existing: verdicts.unchanged + verdicts.drift,
+      ...{ blocked: rejected.blocked, conflicts: rejected.conflict, skipsBlocked },
       fresh: taken?.footer.sha256 === header.made_from.snapshot,
       readings: await readingsFor(run, header),
     },
@@ -84,12 +84,12 @@ export async function planFacts(run: RunFolder, leaves: boolean): Promise<PlanFa
 
 /** Findings of machines by code. Machines with the same findings share a map. */
 function createShared(): (line: PlannedMachine) => ReadonlyMap<string, boolean> {
-  const known = new Map<string, ReadonlyMap<string, boolean>>();
+  const cache = new Map<string, ReadonlyMap<string, boolean>>();
   return ({ findings }) => {
     const entries = findings.map(({ code, accepted }) => [code, accepted !== undefined] as const);
     const text = String(entries);
-    const map = known.get(text) ?? new Map(entries);
-    known.set(text, map);
+    const map = cache.get(text) ?? new Map(entries);
+    cache.set(text, map);
     return map;
   };
 }
@@ -124,8 +124,8 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
       if (part !== "hosts") {
         flavors.add(id);
         // A deleted spec keeps its old value.
-        const gone = after === null || (after.deleted ?? 0) !== 0;
-        if (!gone && /deploy_(kernel|ramdisk)_id$/.test(String(after.key ?? key.key)))
+        const isDeleted = after === null || (after.deleted ?? 0) !== 0;
+        if (!isDeleted && /deploy_(kernel|ramdisk)_id$/.test(String(after.key ?? key.key)))
           images.add(String(after.value));
       }
       if (table === "aggregate_hosts" && after !== null)
@@ -145,14 +145,14 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
 }
 
 /** Privileges for a step and its rollback: read and lock the row, then write it. */
-function want(wanted: Map<string, Set<Verb>>, step: NovaStep): void {
+function want(privileges: Map<string, Set<Verb>>, step: NovaStep): void {
   for (const verb of ["SELECT", "LOCK", verbOf(step), verbOf(invert(step))] as const)
-    add(wanted, step.table, verb);
+    add(privileges, step.table, verb);
 }
 
-function add(wanted: Map<string, Set<Verb>>, table: string, verb: Verb): void {
-  const verbs = wanted.get(table) ?? new Set();
-  wanted.set(table, verbs.add(verb));
+function add(privileges: Map<string, Set<Verb>>, table: string, verb: Verb): void {
+  const verbs = privileges.get(table) ?? new Set();
+  privileges.set(table, verbs.add(verb));
 }
 
 function verbOf({ before, after }: NovaStep): "INSERT" | "UPDATE" | "DELETE" {
@@ -173,17 +173,17 @@ function matchingIn(column: Row[string] | undefined, names: RegExp): readonly st
  */
 export async function createdByRun(run: RunFolder): Promise<TextSet> {
   const { entries } = await readJournal(run);
-  const ours = createTextSet();
+  const created = createTextSet();
   for (const sha256 of plansOf(entries, IRONIC)) {
     const path = await orNull(findPlan(run, sha256), "N2I-E110");
     if (path === null) continue;
     const { header, lines } = await openPlan(path);
     const leg = ironicJournalled(header.target, { sha256, lines });
-    for await (const batch of ownedLines(leg, entries, { wants: isLoaded }))
+    for await (const batch of ownedLines(leg, entries, { selects: isLoaded }))
       for (const { line, changes } of batch)
-        if (changes.some(({ resource }) => resource === "node")) ours.add(line.uuid ?? "");
+        if (changes.some(({ resource }) => resource === "node")) created.add(line.uuid ?? "");
   }
-  return ours;
+  return created;
 }
 
 async function readingsFor(

@@ -64,54 +64,54 @@ export interface CheckRequest extends RestOptions {
  * @throws MigrationError if a database does not answer, and for options
  */
 export async function check(
-  asked: CheckRequest,
-  { say }: Pick<Sink, "say">,
+  request: CheckRequest,
+  { report: print }: Pick<Sink, "report">,
 ): Promise<readonly CheckRow[]> {
-  const { place, run } = await runAt(asked.run);
-  if (run === null) say(`${asked.run} is not a run yet, so checks of a plan are skipped.`);
-  const { novaDb, watch } = asked;
-  if (novaDb !== undefined && watch > 0) say(`Watching heartbeats for ${watch} s.`);
-  return checkAll(await closing((keep) => gather(asked, place, run, keep)));
+  const { clients: folder, run } = await runAt(request.run);
+  if (run === null) print(`${request.run} is not a run yet, so checks of a plan are skipped.`);
+  const { novaDb, watch } = request;
+  if (novaDb !== undefined && watch > 0) print(`Watching heartbeats for ${watch} s.`);
+  return checkAll(await closing((keep) => gather(request, folder, run, keep)));
 }
 
 async function gather(
-  asked: CheckRequest,
-  place: RunFolderState,
+  request: CheckRequest,
+  folder: RunFolderState,
   run: RunFolder | null,
   keep: Keep,
 ): Promise<CheckView> {
   const open: Open = async (role, spec, readOnly = true) =>
     keep(await openRole(role, spec, { readOnly }));
-  const source = await open("nova-bm-db", asked.novaBmDb);
+  const source = await open("nova-bm-db", request.novaBmDb);
   const may = (role: keyof typeof ROLES, spec: string | undefined) =>
     spec === undefined ? null : open(role, spec);
-  const cloud = await may("nova-db", asked.novaDb);
-  const target = await open("ironic-db", asked.ironicDb);
-  const writing = await open("ironic-db", asked.ironicDb, false);
-  const api = await may("nova-api-db", asked.novaApiDb);
-  const placement = await may("placement-db", asked.placementDb);
+  const cloud = await may("nova-db", request.novaDb);
+  const target = await open("ironic-db", request.ironicDb);
+  const writing = await open("ironic-db", request.ironicDb, false);
+  const api = await may("nova-api-db", request.novaApiDb);
+  const placement = await may("placement-db", request.placementDb);
   const servers = await serversOf([
     ...[["nova-bm-db", source] as const, ["nova-db", cloud] as const],
     ...[["ironic-db", target] as const, ["nova-api-db", api] as const],
     ["placement-db", placement],
   ]);
   const bm = await orMissingReason("nova-bm-db", source, () => checkNovaBm(source));
-  const plan = run && (await planFacts(run, asked.skipBlocked));
+  const plan = run && (await planFacts(run, request.skipBlocked));
   const nodes: BmFacts["nodes"] = "refused" in bm ? [] : bm.nodes;
-  const release = asked.ironicRelease ?? plan?.release;
+  const release = request.ironicRelease ?? plan?.release;
   const ironic = await orMissingReason("ironic-db", target, async () =>
     checkIronic(target, writing, await loadMappings(), release, plan?.traits === true),
   );
   const later = await laterNova({ cloud, api, placement }, nodes, () =>
-    within("nova-api-db", asked.novaApiDb, plan?.nova?.api, open),
+    within("nova-api-db", request.novaApiDb, plan?.nova?.api, open),
   );
-  const there = "refused" in ironic ? [] : ironic.facts.nodes;
+  const ironicNodes = "refused" in ironic ? [] : ironic.facts.nodes;
   const nova =
     cloud === null
       ? null
       : await orMissingReason("nova-db", cloud, async () => ({
-          ...(await watched(cloud, nodes, there, asked.watch)),
-          forbidden: await within("nova-db", asked.novaDb, plan?.nova?.statements, open),
+          ...(await watched(cloud, nodes, ironicNodes, request.watch)),
+          forbidden: await within("nova-db", request.novaDb, plan?.nova?.statements, open),
         }));
   const version = nova === null || "refused" in nova ? null : nova.version;
   const pairing =
@@ -119,26 +119,26 @@ async function gather(
       ? null
       : pair(version, bm.version, ironic.release.doc, true);
   return {
-    watched: asked.watch,
-    pairing: pairing && { ...pairing, wanted: asked.allowPairing },
+    watched: request.watch,
+    pairing: pairing && { ...pairing, requested: request.allowPairing },
     servers,
     bm,
     nova,
     ironic: "refused" in ironic ? ironic : ironic.facts,
     plan,
-    ours: run === null ? new Set<string>() : await createdByRun(run),
+    loadedNodes: run === null ? new Set<string>() : await createdByRun(run),
     ...later,
-    glance: asked.glance ? await askGlance(asked, plan, nova) : null,
-    pace: await paceOf(asked.ironicConf ?? []),
-    run: { ...place, free: await spaceAt(place.path) },
+    glance: request.glance ? await askGlance(request, plan, nova) : null,
+    pace: await paceOf(request.ironicConf ?? []),
+    run: { ...folder, free: await spaceAt(folder.path) },
   };
 }
 
 async function serversOf(
-  given: readonly (readonly [keyof typeof ROLES, Database | null])[],
+  databases: readonly (readonly [keyof typeof ROLES, Database | null])[],
 ): Promise<readonly ServerFacts[]> {
   const servers: ServerFacts[] = [];
-  for (const [role, database] of given)
+  for (const [role, database] of databases)
     if (database !== null) servers.push(await readServer(database, ROLES[role].option, Date.now));
   return servers;
 }
@@ -149,13 +149,13 @@ type Open = (role: keyof typeof ROLES, spec: string, readOnly?: boolean) => Prom
 async function within(
   role: "nova-db" | "nova-api-db",
   spec: string | undefined,
-  wanted: Privileges = new Map(),
+  required: Privileges = new Map(),
   open: Open,
 ): Promise<Lacking> {
-  if (spec === undefined || wanted.size === 0) return { statements: [], grants: [], missing: [] };
-  const lacks = await lacking(await open(role, spec, false), wanted);
+  if (spec === undefined || required.size === 0) return { statements: [], grants: [], missing: [] };
+  const gaps = await lacking(await open(role, spec, false), required);
   const needless: readonly string[] = REQUEST_TABLES; // without them there are no requests to read
-  return { ...lacks, missing: lacks.missing.filter((table) => !needless.includes(table)) };
+  return { ...gaps, missing: gaps.missing.filter((table) => !needless.includes(table)) };
 }
 
 /** Free bytes in the folder, or in its first existing parent. */
@@ -172,10 +172,10 @@ async function spaceAt(path: string): Promise<number> {
 async function watched(
   nova: Database,
   nodes: BmFacts["nodes"],
-  there: IronicFacts["nodes"],
+  ironicNodes: IronicFacts["nodes"],
   seconds: number,
 ): Promise<Omit<NovaFacts, "forbidden">> {
-  const facts = await checkNova(nova, nodes, instancesOf(there));
+  const facts = await checkNova(nova, nodes, instancesOf(ironicNodes));
   if (seconds > 0) await rest(seconds * 1000);
   return {
     ...facts,
@@ -207,10 +207,8 @@ async function laterNova(
   };
 }
 
-function* instancesOf(
-  rows: Iterable<{ readonly instance_uuid: string | null }>,
-): Generator<string> {
-  for (const { instance_uuid } of rows) if (instance_uuid) yield instance_uuid;
+function* instancesOf(all: Iterable<{ readonly instance_uuid: string | null }>): Generator<string> {
+  for (const { instance_uuid } of all) if (instance_uuid) yield instance_uuid;
 }
 
 /** Portions of machines, with their UUIDs and those of their instances. */
@@ -262,10 +260,10 @@ const FILES = [SNAPSHOT, PLAN, "journal.jsonl"];
  */
 async function runAt(
   path: string,
-): Promise<{ readonly place: RunFolderState; readonly run: RunFolder | null }> {
+): Promise<{ readonly clients: RunFolderState; readonly run: RunFolder | null }> {
   const found = await readdir(path).catch((cause: NodeJS.ErrnoException) => cause.code);
-  if (found === "ENOENT") return { place: { path, is: "absent" }, run: null };
+  if (found === "ENOENT") return { clients: { path, is: "absent" }, run: null };
   if (Array.isArray(found) && !FILES.some((name) => found.includes(name)))
-    return { place: { path, is: "other" }, run: null };
-  return { place: { path, is: "run" }, run: await openRun(path, { create: false }) };
+    return { clients: { path, is: "other" }, run: null };
+  return { clients: { path, is: "run" }, run: await openRun(path, { create: false }) };
 }

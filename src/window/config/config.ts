@@ -33,7 +33,6 @@ export interface ConfigOptions {
   readonly novaConf?: readonly string[];
   /** One file for each conductor. */
   readonly ironicConf?: readonly string[];
-  /** Of Nova. */
   readonly part?: SettingsPart;
   readonly exactFilters: boolean;
   readonly check: boolean;
@@ -44,14 +43,14 @@ export interface ConfigOptions {
  * @throws MigrationError N2I-E100 if the release is missing, N2I-E108 if it is unknown, N2I-E326 if
  * there is nothing to check
  */
-export async function config(words: ConfigOptions) {
-  const { run, novaConf, ironicConf, exactFilters, part } = words;
-  const release = await releaseOf(words);
-  const asked: { readonly part: SettingsPart | undefined; readonly files?: FilesOfHosts }[] = [];
-  if (novaConf !== undefined) asked.push({ part, files: filesByHost(novaConf) });
+export async function config(options: ConfigOptions) {
+  const { run, novaConf, ironicConf, exactFilters, part } = options;
+  const release = await releaseOf(options);
+  const requests: { readonly part: SettingsPart | undefined; readonly files?: FilesOfHosts }[] = [];
+  if (novaConf !== undefined) requests.push({ part, files: filesByHost(novaConf) });
   if (ironicConf !== undefined)
-    asked.push({ part: "conductor", files: new Map(ironicConf.map((path) => [path, [path]])) });
-  if (asked.length === 0) asked.push({ part });
+    requests.push({ part: "conductor", files: new Map(ironicConf.map((path) => [path, [path]])) });
+  if (requests.length === 0) requests.push({ part });
   const doc = await loadSettings();
   const hosts =
     run === undefined || novaConf === undefined
@@ -59,23 +58,23 @@ export async function config(words: ConfigOptions) {
       : await plannedHosts(await openRun(run, { create: false }));
   const all: DesiredSettings[] = [];
   const read: InspectedConfs[] = [];
-  for (const { files, part: one } of asked) {
-    const wanted = desiredSettings(doc, releaseNames(), { release, exactFilters, part: one });
-    all.push(wanted);
-    if (files !== undefined) read.push(await readConfs(files, wanted.settings, hosts));
+  for (const { files, part: one } of requests) {
+    const desired = desiredSettings(doc, releaseNames(), { release, exactFilters, part: one });
+    all.push(desired);
+    if (files !== undefined) read.push(await readConfs(files, desired.settings, hosts));
   }
   const rows = read.flatMap((one) => one.rows);
-  if (words.check && rows.length === 0)
+  if (options.check && rows.length === 0)
     throw new MigrationError("N2I-E326", "this release needs no setting in these files");
   const inspected: InspectedConfs = {
     ...{ rows, patches: read.flatMap((one) => one.patches) },
     hosts: read.find((one) => one.hosts !== null)?.hosts ?? null,
   };
-  const wanted: DesiredSettings = {
+  const desired: DesiredSettings = {
     ...{ release, settings: all.flatMap(({ settings }) => settings) },
     notes: all.flatMap(({ notes }) => notes),
   };
-  return { wanted, inspected: read.length === 0 ? null : inspected };
+  return { desired, inspected: read.length === 0 ? null : inspected };
 }
 
 type FilesOfHosts = ReadonlyMap<string, readonly string[]>;
@@ -84,20 +83,19 @@ async function releaseOf({ run, ironicRelease }: ConfigOptions): Promise<string>
   if (ironicRelease !== undefined) return ironicRelease;
   const plan = run === undefined ? null : await planOrNull(run);
   const { connections, saved, cwd } = processContext();
-  const named =
+  const configured =
     plan?.header.target.release ??
     connections.get("ironic-release") ??
     saved.get(resolve(cwd(), run ?? ""))?.get("ironic-release");
-  if (named === undefined)
+  if (configured === undefined)
     throw new MigrationError("N2I-E100", "the release of Ironic is missing", {
       fix: "Add --ironic-release, or --run with a run that has a plan.",
     });
-  const name = String(named);
+  const name = String(configured);
   if (releaseNames().includes(name)) return name;
   throw new MigrationError("N2I-E108", `ironic_release: ${show(name)} is not a known release`);
 }
 
-/** Compared settings, with fixes. */
 interface InspectedConfs {
   readonly rows: readonly SettingRow[];
   /** Unified diffs, one per file to change. */
@@ -119,7 +117,7 @@ async function readConfs(
   const rows: SettingRow[] = [];
   const hosts: { host: string; set: string | null }[] = [];
   const edits = new Map<string, { readonly text: string; readonly edits: Edit[] }>();
-  for (const [named, paths] of byHost) {
+  for (const [hostPattern, paths] of byHost) {
     const files: { name: string; bytes: Buffer }[] = [];
     for (const name of paths) {
       const bytes = await readSmallFile(name, OSLO_FILE_LIMIT, "N2I-E104");
@@ -127,18 +125,18 @@ async function readConfs(
       if (!edits.has(name)) edits.set(name, { text: bytes.toString("utf8"), edits: [] });
     }
     const config = osloConfig(files);
-    const host = named === "*" ? (paths.at(-1) ?? named) : named;
+    const host = hostPattern === "*" ? (paths.at(-1) ?? hostPattern) : hostPattern;
     const set = config.get("DEFAULT", "host") || null;
     hosts.push({ host, set });
     const found = judgeSettings(host, config, settings);
     rows.push(...found);
-    for (const { section, key, wanted, state } of found) {
+    for (const { section, key, wanted: desired, state } of found) {
       if (state === "right") continue;
       // Later files override earlier ones, so the file with the effective value changes.
       const at = config.where(section, key)?.replace(/:\d+$/, "") ?? paths.at(-1) ?? "";
-      const own = edits.get(at)?.edits;
-      if (own?.every((edit) => edit.section !== section || edit.key !== key))
-        own.push({ section, key, value: wanted ?? PLACEHOLDER });
+      const fileEdits = edits.get(at)?.edits;
+      if (fileEdits?.every((edit) => edit.section !== section || edit.key !== key))
+        fileEdits.push({ section, key, value: desired ?? PLACEHOLDER });
     }
   }
   const patches = [...edits].map(([name, file]) => settingsPatch(name, file.text, file.edits));
@@ -155,16 +153,16 @@ async function plannedHosts(run: RunFolder): Promise<readonly PlannedHost[]> {
   if (plan === null) return [];
   const nova = await novaPlanOf(run, plan.footer);
   const choice = choiceOf(nova?.header.compute_hosts ?? []);
-  const [used, free, kept] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  const [used, free, assigned] = [new Set<string>(), new Set<string>(), new Set<string>()];
   for await (const batch of plan.lines())
     for (const line of batch) {
       const { service_host } = line;
-      if (service_host !== null) kept.add(service_host);
+      if (service_host !== null) assigned.add(service_host);
       const node = nodeOf(line.records);
       const host = choice.of(line) ?? service_host;
       if (!isLoaded(line) || host === null) continue;
       (typeof node?.instance_uuid === "string" ? used : free).add(host);
     }
   const names = [...(used.size > 0 ? used : free)].toSorted();
-  return names.map((name) => ({ name, kept: kept.has(name) }));
+  return names.map((name) => ({ name, inUse: assigned.has(name) }));
 }

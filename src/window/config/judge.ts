@@ -9,30 +9,29 @@ import {
   type SettingsPart,
 } from "../../model/settings.ts";
 
-/** Compares each setting of one host. */
 export function judgeSettings(
   host: string,
   config: Configured,
   settings: readonly Setting[],
 ): readonly SettingRow[] {
   return settings.map((setting) => {
-    const place = configuredName(config, setting);
-    const found = place === null ? null : config.get(place.section, place.key);
+    const option = configuredName(config, setting);
+    const found = option === null ? null : config.get(option.section, option.key);
     return {
       ...{ host, section: setting.section, key: setting.key },
       wanted: setting.value ?? null,
       ...(setting.bound !== undefined && { bound: setting.bound }),
-      found: found === null ? null : shown(setting, found),
+      found: found === null ? null : masked(setting, found),
       ...(setting.default !== undefined && { default: setting.default }),
       state: stateOf(setting, found),
-      where: place === null ? null : config.where(place.section, place.key),
+      where: option === null ? null : config.where(option.section, option.key),
       why: setting.why,
     };
   });
 }
 
 /** Masks secrets and addresses with a login. */
-function shown({ key, secret }: Setting, found: string): string {
+function masked({ key, secret }: Setting, found: string): string {
   const hides = secret === true || isSecretName(key) || /:\/\/[^/\s]*@/.test(found);
   return hides && found !== PLACEHOLDER && found.trim() !== "" ? "(set)" : found;
 }
@@ -68,9 +67,9 @@ function isRight({ value = "", bound }: Setting, found: string): boolean {
 /** Compares booleans and numbers as oslo.config does. @source oslo_config/types.py, Boolean */
 function same(right: string, found: string): boolean {
   const [one, other] = [right.trim(), found.trim()];
-  for (const words of [TRUE, FALSE])
-    if (words.has(one.toLowerCase()) && /^[a-z]+$/i.test(one))
-      return words.has(other.toLowerCase());
+  for (const values of [TRUE, FALSE])
+    if (values.has(one.toLowerCase()) && /^[a-z]+$/i.test(one))
+      return values.has(other.toLowerCase());
   const isNumber = /^-?\d+(\.\d+)?$/;
   return isNumber.test(one) && isNumber.test(other) ? Number(one) === Number(other) : one === other;
 }
@@ -81,7 +80,7 @@ const FALSE: ReadonlySet<string> = new Set(["false", "0", "off", "no"]);
 export interface PlannedHost {
   readonly name: string;
   /** Machines are already under it, so its file may omit the host. */
-  readonly kept: boolean;
+  readonly inUse: boolean;
 }
 
 /**
@@ -97,19 +96,19 @@ export function differingHosts(
   planned: readonly PlannedHost[] = [],
 ): string | null {
   if (!settings.some(({ part }) => part === "compute")) return null;
-  const tell = (must: string): string =>
+  const message = (must: string): string =>
     `[DEFAULT] host must be ${must}: ${hosts
       .map(({ host, set }) => `${host} has ${set ?? "none, so its own name"}`)
       .join(", ")}`;
   const isPlanned = ({ host, set }: (typeof hosts)[number]): boolean =>
-    planned.some(({ name, kept }) => (set ?? (kept ? host : null)) === name);
+    planned.some(({ name, inUse }) => (set ?? (inUse ? host : null)) === name);
   if (planned.length > 0 && !hosts.every(isPlanned))
-    return tell(`${planned.map(({ name }) => name).join(" or ")}, the host of the instances`);
+    return message(`${planned.map(({ name }) => name).join(" or ")}, the host of the instances`);
   if (!settings.some(({ value }) => value?.endsWith("ClusteredComputeManager"))) return null;
   // The default host name is known if the plan has it.
   const names = new Set(hosts.map(({ host, set }) => set ?? (planned.length > 0 ? host : null)));
   const one = hosts.length < 2 || (names.size === 1 && !names.has(null));
-  return one ? null : tell("one for all nova-computes");
+  return one ? null : message("one for all nova-computes");
 }
 
 export interface DesiredSettings {
@@ -164,6 +163,6 @@ export function desiredSettings(
   return {
     release,
     settings,
-    notes: [...beyond, ...doc.notes.filter(isRequested).map(({ say }) => say)],
+    notes: [...beyond, ...doc.notes.filter(isRequested).map(({ say: text }) => text)],
   };
 }

@@ -1,7 +1,7 @@
 import { FILE_HEADERS_ONLY, formatPatch, type StructuredPatchHunk, structuredPatch } from "diff";
 import { MigrationError } from "../../lib/error.ts";
 import { shellArgument } from "../../lib/text.ts";
-import { mayHoldSecret } from "../../model/secret.ts";
+import { mayContainSecret } from "../../model/secret.ts";
 import { PLACEHOLDER } from "../../model/settings.ts";
 
 /** Lines of context, as in `diff -u`. */
@@ -37,16 +37,16 @@ export function settingsPatch(name: string, text: string, edits: readonly Edit[]
       },
     );
   // A last line without an end would differ from the same line with one.
-  const whole = text === "" || text.endsWith("\n") ? text : `${text}\n`;
-  const patch = structuredPatch(name, name, whole, changed(whole), undefined, undefined, {
+  const terminated = text === "" || text.endsWith("\n") ? text : `${text}\n`;
+  const patch = structuredPatch(name, name, terminated, changed(terminated), undefined, undefined, {
     context: CONTEXT,
   });
   const view = {
     hidden: hiddenLines(text),
-    open: whole === text ? 0 : whole.split("\n").length - 1,
-    own: new Set(edits.map(lineOf)),
+    open: terminated === text ? 0 : terminated.split("\n").length - 1,
+    edited: new Set(edits.map(lineOf)),
   };
-  const hunks = patch.hunks.flatMap((hunk) => shown(hunk, view));
+  const hunks = patch.hunks.flatMap((hunk) => visibleParts(hunk, view));
   return formatPatch({ ...patch, hunks }, FILE_HEADERS_ONLY);
 }
 
@@ -66,7 +66,7 @@ function unfit(line: string): boolean {
   if (line.startsWith("[")) return false;
   // Names of plugins and classes, such as v3applicationcredential, are not secrets.
   const isName = /^\s*(auth_type|auth_plugin|compute_driver)\s*[=:]/.test(line);
-  return (!isName && mayHoldSecret(line)) || /:\/\/[^/\s]*@|[^\P{C}\t\r\n]|\uFFFD/u.test(line);
+  return (!isName && mayContainSecret(line)) || /:\/\/[^/\s]*@|[^\P{C}\t\r\n]|\uFFFD/u.test(line);
 }
 
 interface View {
@@ -74,7 +74,7 @@ interface View {
   /** The number of a last line without an end, or 0. */
   readonly open: number;
   /** Lines of the edits, which have no secret and must stay readable for `patch`. */
-  readonly own: ReadonlySet<string>;
+  readonly edited: ReadonlySet<string>;
 }
 
 /** A line of a hunk, with the note about a missing line end. */
@@ -90,9 +90,9 @@ interface Part {
 }
 
 /** Splits a hunk at hidden context. Each part has equal context before and after. */
-function shown(
+function visibleParts(
   { oldStart, newStart, lines }: StructuredPatchHunk,
-  { hidden, open, own }: View,
+  { hidden, open, edited }: View,
 ): readonly StructuredPatchHunk[] {
   let part: Part = { old: oldStart, now: newStart, entries: [] };
   const parts = [part];
@@ -109,7 +109,7 @@ function shown(
       part.entries.push({ line: `-${text}`, remark: [NO_END] }, { line: `+${text}`, remark: [] });
     } else {
       const replaced = line.startsWith("-");
-      const added = line.startsWith("+") && !own.has(line.slice(1).trimEnd());
+      const added = line.startsWith("+") && !edited.has(line.slice(1).trimEnd());
       const secret = replaced ? hidden.has(old) : added && unfit(line.slice(1));
       part.entries.push({
         line: secret && !EMPTY.test(line) ? `${line.slice(0, 1)}${MASKED}` : line,
@@ -130,14 +130,14 @@ function isChange({ line }: Entry): boolean {
 function toHunk({ old, now, entries }: Part): StructuredPatchHunk {
   const [first, last] = [entries.findIndex(isChange), entries.findLastIndex(isChange)];
   const context = Math.min(first, entries.length - 1 - last);
-  const kept = entries.slice(first - context, last + context + 1);
-  const count = (sign: string): number => kept.filter(({ line }) => !line.startsWith(sign)).length;
+  const hunk = entries.slice(first - context, last + context + 1);
+  const count = (sign: string): number => hunk.filter(({ line }) => !line.startsWith(sign)).length;
   return {
     oldStart: old + first - context,
     newStart: now + first - context,
     oldLines: count("+"),
     newLines: count("-"),
-    lines: kept.flatMap(({ line, remark }) => [line, ...remark]),
+    lines: hunk.flatMap(({ line, remark }) => [line, ...remark]),
   };
 }
 

@@ -41,9 +41,9 @@ interface GuardChange {
 
 interface GuardPosition extends Position {
   readonly change: Partial<Guards>;
-  readonly seen: Guarded | undefined;
+  readonly current: Guarded | undefined;
   /** The plan has it in maintenance, so it keeps a guard. */
-  readonly held: boolean;
+  readonly hasGuard: boolean;
   /** The reason why it is skipped. */
   readonly trouble: Omit<Trouble, "uuid" | "bm_node_id"> | null;
 }
@@ -51,22 +51,22 @@ interface GuardPosition extends Position {
 type GuardPart = WindowPart<GuardChange, GuardPosition>;
 
 const SIZE = 128;
-const STAGED = { state: "staged", why: "still staged", fix: "Run handover first." } as const;
+const STAGED = { state: "staged", reason: "still staged", fix: "Run handover first." } as const;
 
 /** Removes the protection that machines have until Nova manages them, field by field. */
 function finishPart(guard: Guard): GuardPart {
   return partOf(
     guard,
-    ({ node }, seen) => {
-      const duty = dutyOf(node, seen);
-      const nothing = { seen, change: {}, held: false, trouble: null };
+    ({ node }, current) => {
+      const duty = dutyOf(node, current);
+      const nothing = { current, change: {}, hasGuard: false, trouble: null };
       switch (duty.do) {
         case "clear":
-          return { ...nothing, ...busyOr(seen), change: duty.change, held: duty.held };
+          return { ...nothing, ...busyOr(current), change: duty.change, hasGuard: duty.hasGuard };
         case "staged":
           return { ...nothing, is: "other", trouble: STAGED };
         case "nothing":
-          return { ...nothing, is: "after", held: duty.held };
+          return { ...nothing, is: "after", hasGuard: duty.hasGuard };
         case "gone":
           return { ...nothing, is: node.optional === true ? "after" : "other" };
       }
@@ -77,52 +77,52 @@ function finishPart(guard: Guard): GuardPart {
 
 /** Restores protection, if it is unchanged since finish and the instance is the same. */
 function unfinishPart(guard: Guard): GuardPart {
-  return partOf(guard, ({ node, cleared }, seen) => {
-    const fine = { is: "after", seen, change: {}, held: false, trouble: null } as const;
-    if (seen === undefined) return fine;
-    const wanted = guardsOf(node, cleared);
-    const { protected_reason = null } = wanted;
+  return partOf(guard, ({ node, cleared }, current) => {
+    const fine = { is: "after", current, change: {}, hasGuard: false, trouble: null } as const;
+    if (current === undefined) return fine;
+    const guards = guardsOf(node, cleared);
+    const { protected_reason = null } = guards;
     const change: Partial<Guards> = {
-      ...(wanted.protected === true && !seen.protected && { protected: true, protected_reason }),
-      ...(wanted.automated_clean === false &&
-        seen.automated_clean === null && { automated_clean: false }),
+      ...(guards.protected === true && !current.protected && { protected: true, protected_reason }),
+      ...(guards.automated_clean === false &&
+        current.automated_clean === null && { automated_clean: false }),
     };
     if (Object.keys(change).length === 0) return fine;
-    const why = otherUse(node, seen);
-    if (why === null) return { ...fine, ...busyOr(seen), change };
+    const reason = otherUse(node, current);
+    if (reason === null) return { ...fine, ...busyOr(current), change };
     const fix = "To protect it, use openstack baremetal node set --protected.";
-    return { ...fine, is: "other", trouble: { state: "failed", why, fix } };
+    return { ...fine, is: "other", trouble: { state: "failed", reason, fix } };
   });
 }
 
 /** @param observed the journal entry before a machine is changed */
 function partOf(
   guard: Guard,
-  next: (change: GuardChange, seen: Guarded | undefined) => GuardPosition,
+  next: (change: GuardChange, current: Guarded | undefined) => GuardPosition,
   observed: (position: GuardPosition) => { readonly fields: readonly string[] } | undefined = () =>
     undefined,
 ): GuardPart {
   return {
     ...{ name: FINISH, size: SIZE },
     async inspect(changes) {
-      const seen = await guard.observe(changes.map(({ id }) => id));
-      return changes.map((change) => next(change, seen.get(change.id)));
+      const observed = await guard.observe(changes.map(({ id }) => id));
+      return changes.map((change) => next(change, observed.get(change.id)));
     },
     async perform({ id }, position, begin) {
-      const { seen, change } = position;
-      if (seen === undefined) throw new Error(`${id} does not exist and cannot be changed`);
+      const { current, change } = position;
+      if (current === undefined) throw new Error(`${id} does not exist and cannot be changed`);
       await begin(observed(position));
-      const written = await guard.write(id, seen, change);
+      const written = await guard.write(id, current, change);
       if (written === "done") return { ...position, is: "after" };
       if (written === "again") return { ...position, ...waitsFor("another process") };
-      const trouble = { state: "failed", why: written.why, fix: AGAIN } as const;
+      const trouble = { state: "failed", reason: written.reason, fix: AGAIN } as const;
       return { ...position, is: "other", trouble };
     },
   };
 }
 
-function busyOr(seen: Guarded | undefined): Pick<GuardPosition, "is" | "trouble"> {
-  const holder = seen?.reservation ?? null;
+function busyOr(current: Guarded | undefined): Pick<GuardPosition, "is" | "trouble"> {
+  const holder = current?.reservation ?? null;
   return holder === null ? { is: "before", trouble: null } : waitsFor(holder);
 }
 
@@ -131,18 +131,18 @@ function waitsFor(holder: string): Pick<GuardPosition, "is" | "trouble"> {
 }
 
 /** The reason why a machine is used differently now. Null if it is not. */
-function otherUse({ row }: GuardedNode, seen: Guarded): string | null {
+function otherUse({ row }: GuardedNode, current: Guarded): string | null {
   const planned = row.instance_uuid ?? null;
-  if (seen.provision_state !== row.provision_state)
-    return `it is ${String(seen.provision_state)} now`;
-  return seen.instance_uuid === planned ? null : "it has a different instance now";
+  if (current.provision_state !== row.provision_state)
+    return `it is ${String(current.provision_state)} now`;
+  return current.instance_uuid === planned ? null : "it has a different instance now";
 }
 
 /** Fields that were cleared and not restored, by node. @throws MigrationError N2I-E112 */
 export function clearedFields(
-  begun: ReadonlyMap<string, StartedChange>,
+  started: ReadonlyMap<string, StartedChange>,
 ): ReadonlyMap<string, ReadonlySet<string>> {
-  return new Map([...begun].map(([id, one]) => [id, clearedOf(id, one)]));
+  return new Map([...started].map(([id, one]) => [id, clearedOf(id, one)]));
 }
 
 const BATCH = 128;
@@ -155,28 +155,28 @@ const BATCH = 128;
 export async function* runNodes(
   plans: readonly RunPlan[],
   journal: Entries,
-  wanted: (machine: PlannedMachine) => boolean,
+  isSelected: (machine: PlannedMachine) => boolean,
 ): AsyncGenerator<readonly GuardedNode[]> {
-  const known = new Set<string>();
+  const processed = new Set<string>();
   for (const [nth, { sha256, origins, lines }] of plans.entries()) {
     const ownership = ownershipOf(journal, IRONIC, sha256);
     let to = 0;
     for await (const batch of regroup(lines(), BATCH)) {
       const from = to;
       to += batch.length;
-      const near = ownership.begun.filter((span) => span.from < to && from < span.to);
+      const near = ownership.started.filter((span) => span.from < to && from < span.to);
       const nodes = batch.flatMap((machine, at) => {
-        if (!isLoaded(machine) || !wanted(machine)) return [];
+        if (!isLoaded(machine) || !isSelected(machine)) return [];
         const spans = near.filter((one) => one.from <= from + at && from + at < one.to);
         return nodesOf(machine, origins).flatMap((node) => {
-          const there = spans.some(
+          const exists = spans.some(
             (span) => !wasUndone(ownership, span, machine.uuid ?? "", `node:${node.uuid}`),
           );
-          const ours = there && !ownership.refused.has(`node:${node.uuid}`);
-          if (known.has(node.uuid) || (nth > 0 && !ours)) return [];
-          known.add(node.uuid);
+          const isOwned = exists && !ownership.refused.has(`node:${node.uuid}`);
+          if (processed.has(node.uuid) || (nth > 0 && !isOwned)) return [];
+          processed.add(node.uuid);
           // A machine that the current plan has not loaded counts as missing, like a deleted one.
-          return [there || spans.length === 0 ? node : { ...node, optional: true as const }];
+          return [exists || spans.length === 0 ? node : { ...node, optional: true as const }];
         });
       });
       if (nodes.length > 0) yield nodes;
@@ -203,7 +203,7 @@ export interface Finished extends Pick<WindowEnd, "stopped" | "broke"> {
   readonly untaken: number;
   /** Nodes of the run that are not in Ironic. */
   readonly gone: readonly string[];
-  readonly left: readonly Trouble[];
+  readonly skipped: readonly Trouble[];
 }
 
 /**
@@ -221,8 +221,8 @@ export async function finish(
   const leg: WindowLeg<GuardChange, GuardPosition> = {
     part: undo ? unfinishPart(guard) : finishPart(guard),
     command: undo ? "finish --undo" : "finish",
-    changes: (ours) => changesOf(plan, undo ? clearedFields(ours) : new Map()),
-    pace: { ...ONE_BY_ONE, together: inFlight, inFlight, lockWait: lockWait * 1000 },
+    changes: (startedChanges) => changesOf(plan, undo ? clearedFields(startedChanges) : new Map()),
+    pace: { ...ONE_BY_ONE, concurrency: inFlight, inFlight, lockWait: lockWait * 1000 },
   };
   const perform = undo ? windowBack : windowForward;
   return tally.finished(await perform(leg, finishing, tally.ends));
@@ -241,23 +241,23 @@ async function* changesOf(
 
 /** Counts finished machines, and keeps only those to report. */
 function tallyOf(progress: Finishing["progress"]) {
-  const left: Trouble[] = [];
+  const skipped: Trouble[] = [];
   const gone: string[] = [];
   let [changed, fine, held, untaken] = [0, 0, 0, 0];
   return {
-    ends({ change, position, made, behind }: Ending<GuardChange, GuardPosition>): void {
+    ends({ change, position, made, completed: behind }: Ending<GuardChange, GuardPosition>): void {
       const { uuid, bm_node_id } = change.node;
-      const { is, seen, trouble } = position;
-      if (seen?.taken === false && isTakenOver(change.node)) untaken += 1;
-      if (trouble !== null) left.push({ ...trouble, uuid, bm_node_id });
+      const { is, current: view, trouble } = position;
+      if (view?.taken === false && isTakenOver(change.node)) untaken += 1;
+      if (trouble !== null) skipped.push({ ...trouble, uuid, bm_node_id });
       else if (is === "other") gone.push(uuid);
       else if (made) changed += 1;
-      else if (seen !== undefined) fine += 1;
-      if (is === "after" && position.held) held += 1;
+      else if (view !== undefined) fine += 1;
+      if (is === "after" && position.hasGuard) held += 1;
       progress(behind);
     },
     finished: ({ stopped, broke }: WindowEnd): Finished => ({
-      ...{ changed, fine, held, untaken, gone, left, stopped, broke },
+      ...{ changed, fine, held, untaken, gone, skipped, stopped, broke },
     }),
   };
 }

@@ -34,7 +34,7 @@ export interface FinishOptions extends TargetOptions {
 
 interface Job {
   readonly run: RunFolder;
-  readonly words: FinishOptions;
+  readonly options: FinishOptions;
   readonly backend: Backend;
   readonly plan: Awaited<ReturnType<typeof openPlan>>;
   readonly entries: Entries;
@@ -43,7 +43,7 @@ interface Job {
   readonly files: RunFiles;
 }
 
-interface Ended extends Pick<Finished, "left" | "stopped" | "broke"> {
+interface Ended extends Pick<Finished, "skipped" | "stopped" | "broke"> {
   /** Messages about the whole run. */
   readonly notes: readonly string[];
   /** A machine was skipped or is missing. */
@@ -51,58 +51,58 @@ interface Ended extends Pick<Finished, "left" | "stopped" | "broke"> {
 }
 
 /** Removes the machines' protection, or with `undo` restores it. The last machine ends the run. */
-export function finishRun(words: FinishOptions, sink: Sink): Promise<Ended> {
-  return withJob(words, { readOnly: false }, sink, async (job) => {
+export function finishRun(options: FinishOptions, sink: Sink): Promise<Ended> {
+  return withJob(options, { readOnly: false }, sink, async (job) => {
     const { backend, plan } = job;
-    const { lockWait } = words;
+    const { lockWait } = options;
     await checkWindow(job.run, "finish");
-    if (!words.undo && verifiedOf(job.files.verified) === "failed") sink.note(DIFFERS);
-    await sink.confirm(question(words, backend));
+    if (!options.undo && verifiedOf(job.files.verified) === "failed") sink.note(DIFFERS);
+    await sink.confirm(question(options, backend));
     const { identity, release, guard, inFlight, lock } = await openGuard(backend, plan.header);
     return withLocked(job.run, await lock(), FINISH, identity, async (session) => {
-      const world = { ...session, lockWait, inFlight, guard: committing(guard) };
-      const total = words.node === undefined ? plan.footer.footer.machines : words.node.length;
+      const finishing = { ...session, lockWait, inFlight, guard: committing(guard) };
+      const total = options.node === undefined ? plan.footer.footer.machines : options.node.length;
       const made = await sink.during(
-        words.undo ? "protect" : "finish",
+        options.undo ? "protect" : "finish",
         total,
-        (progress) => finish(job.nodes(), { ...world, progress }, words.undo),
+        (progress) => finish(job.nodes(), { ...finishing, progress }, options.undo),
         ({ changed }) =>
-          `${counted(changed, "machine")} ${words.undo ? "protected again" : "cleared"}`,
+          `${counted(changed, "machine")} ${options.undo ? "protected again" : "cleared"}`,
       );
-      const whole = words.node === undefined && !made.stopped && made.broke === null;
-      if (whole && !words.undo && made.changed + made.fine + made.left.length === 0)
+      const isComplete = options.node === undefined && !made.stopped && made.broke === null;
+      if (isComplete && !options.undo && made.changed + made.fine + made.skipped.length === 0)
         throw new MigrationError("N2I-E320", `no machine that ${job.run.path} loaded is in Ironic`);
       if (!knowsGuards(release.doc.release))
         sink.result(
           `Ironic ${release.doc.release} does not protect machines, so there is nothing to clear.`,
         );
-      sink.result(summaryOf(made, words.undo));
-      const settled = await settle(job, world, made, whole && made.left.length === 0);
-      return { ...made, ...settled, partial: made.left.length > 0 || settled.partial };
+      sink.result(summaryOf(made, options.undo));
+      const settled = await settle(job, finishing, made, isComplete && made.skipped.length === 0);
+      return { ...made, ...settled, partial: made.skipped.length > 0 || settled.partial };
     });
   });
 }
 
 /** The changes of the same command line, read-only. */
-export function previewFinish(words: FinishOptions, sink: Sink): Promise<void> {
-  return withJob(words, { readOnly: true }, sink, async (job) => {
+export function previewFinish(options: FinishOptions, sink: Sink): Promise<void> {
+  return withJob(options, { readOnly: true }, sink, async (job) => {
     const { backend, plan, entries, nodes } = job;
     const { guard } = await openGuard(backend, plan.header);
-    const cleared = words.undo ? clearedFields(startedChangesIn(entries, FINISH)) : null;
-    const shown = { clear: 0, leave: 0, miss: 0, keep: 0, protect: 0 };
+    const cleared = options.undo ? clearedFields(startedChangesIn(entries, FINISH)) : null;
+    const counts = { clear: 0, leave: 0, miss: 0, keep: 0, protect: 0 };
     const rows = async function* (): AsyncGenerator<GuardPreview> {
       for await (const row of previewGuards(guard, nodes(), cleared)) {
-        shown[row.action] += 1;
+        counts[row.action] += 1;
         yield row;
       }
     };
     await sink.list("guards", rows());
-    if (words.undo || words.node !== undefined || (await endOfRun(job.run)) !== null) return;
+    if (options.undo || options.node !== undefined || (await endOfRun(job.run)) !== null) return;
     if (verifiedOf(job.files.verified) === "failed") sink.note(DIFFERS);
-    const open = reasonOpen(job, shown.miss);
+    const open = reasonOpen(job, counts.miss);
     const whys = [
       ...open.whys,
-      ...(shown.leave > 0 ? [`${counted(shown.leave, "machine is", "machines are")} left`] : []),
+      ...(counts.leave > 0 ? [`${counted(counts.leave, "machine is", "machines are")} left`] : []),
     ];
     if (whys.length === 0) sink.result("Finish would end this run.");
     else sink.result(`Finish would not end this run: ${whys.join("; ")}.${open.next}`);
@@ -115,51 +115,51 @@ const DIFFERS =
 /** The reason why a run without faults is not done, and its next command. */
 function reasonOpen(
   { plan, entries, files }: Job,
-  gone: number,
-  named = `${counted(gone, "machine")}`,
+  missing: number,
+  missingText = `${counted(missing, "machine")}`,
 ) {
   const open = ownershipOf(entries, IRONIC, plan.footer.sha256).open.length;
   const rest = unfinished(files);
   const whys = [
     ...(open > 0 ? [`${counted(open, "batch", "batches")} of its load did not end`] : []),
-    ...(gone > 0 ? [`not in Ironic: ${named}`] : []),
+    ...(missing > 0 ? [`not in Ironic: ${missingText}`] : []),
   ];
   return {
-    whys: rest === null || whys.length > 0 ? whys : [rest.why],
+    whys: rest === null || whys.length > 0 ? whys : [rest.reason],
     fix: rest?.fix ?? APPLY_FIRST,
     next: rest === null ? "" : `\nNext: ${rest.next}`,
   };
 }
 
 function withJob<T>(
-  words: FinishOptions,
+  options: FinishOptions,
   access: { readonly readOnly: boolean },
-  { say }: Sink,
+  { report }: Sink,
   work: (job: Job) => Promise<T>,
 ): Promise<T> {
-  return inRun(words.run, "finish", { kind: "migration" }, (run) =>
+  return inRun(options.run, "finish", { kind: "migration" }, (run) =>
     closing(async (keep) => {
       const { entries } = await readJournal(run);
-      checkLoaded(run, entries, words);
+      checkLoaded(run, entries, options);
       const plan = await openPlan(`${run.path}/${PLAN}`);
       const plans = await plansOfRun(run, plan, entries);
-      const wanted = await selectionOf(words.node ?? [], () => linesOf(plans));
-      const backend = keep(await openBackend(words, await loadMappings(), access, say));
-      const nodes = () => runNodes(plans, entries, wanted);
+      const isSelected = await selectionOf(options.node ?? [], () => linesOf(plans));
+      const backend = keep(await openBackend(options, await loadMappings(), access, report));
+      const nodes = () => runNodes(plans, entries, isSelected);
       // Only the mode of the load is needed, so the plan's lines are not read.
-      const { files } = await filesOf(run, { run: words.run }, ({ footer }, journal) =>
+      const { files } = await filesOf(run, { run: options.run }, ({ footer }, journal) =>
         Promise.resolve(createHandover(footer.sha256, journal)?.end() ?? null),
       );
-      return work({ run, words, backend, plan, entries, nodes, files });
+      return work({ run, options, backend, plan, entries, nodes, files });
     }),
   );
 }
 
-function question({ node, undo }: FinishOptions, { shown }: Backend): string {
+function question({ node, undo }: FinishOptions, { label }: Backend): string {
   const which = node === undefined ? "the machines of this run" : node.join(", ");
   return undo
-    ? `Protect ${which} in ${shown} again?`
-    : `Clear the protection of ${which} in ${shown}? Nova can then delete and rebuild them.`;
+    ? `Protect ${which} in ${label} again?`
+    : `Clear the protection of ${which} in ${label}? Nova can then delete and rebuild them.`;
 }
 
 /** Refuses a run without loaded machines. @throws MigrationError N2I-E320 */
@@ -170,40 +170,43 @@ function checkLoaded({ path }: RunFolder, entries: Entries, { undo }: FinishOpti
     throw new MigrationError("N2I-E320", `the load of ${path} was rolled back`);
 }
 
-function summaryOf({ changed, fine, held, untaken, gone, left }: Finished, undo: boolean): string {
+function summaryOf(
+  { changed, fine, held: guarded, untaken, gone: missing, skipped }: Finished,
+  undo: boolean,
+): string {
   if (undo)
-    return `Finish undone: ${counted(changed, "machine")} protected again, ${left.length} left.`;
+    return `Finish undone: ${counted(changed, "machine")} protected again, ${skipped.length} left.`;
   const more = (count: number, text: string): string => (count === 0 ? "" : `, ${count} ${text}`);
-  const keeps = more(held, "kept by the plan (protected, or not cleaned, until you decide)");
+  const keeps = more(guarded, "kept by the plan (protected, or not cleaned, until you decide)");
   const waits = more(untaken, "not taken over by a conductor yet (verify --takeover)");
-  const rest = `${keeps}${waits}${more(gone.length, "not in Ironic")}, ${left.length} left.`;
+  const rest = `${keeps}${waits}${more(missing.length, "not in Ironic")}, ${skipped.length} left.`;
   return `Finish: ${counted(changed, "machine")} cleared, ${fine} with nothing to clear${rest}`;
 }
 
 /** Printed if nothing remains to do. A guided run prints its own end. */
 export const RUN_DONE = "This run is done.";
 
-/** Ends a run, or reopens it. @param whole every machine of the run is as planned */
+/** Ends a run, or reopens it. @param isComplete every machine of the run is as planned */
 async function settle(
   job: Job,
   { now, by, journal }: Pick<RunSession, "by" | "journal" | "now">,
-  { stopped, broke, gone }: Finished,
-  whole: boolean,
+  { stopped, broke, gone: missing }: Finished,
+  isComplete: boolean,
 ): Promise<Pick<Ended, "notes" | "partial">> {
-  const { run, words, plan } = job;
+  const { run, options, plan } = job;
   const notes: string[] = [];
   if (stopped || broke !== null) return { notes, partial: false };
   const ended = (await endOfRun(run)) !== null;
-  if (words.undo) {
-    if (ended && !whole && startedChangesIn(journal.entries(), FINISH).size > 0)
+  if (options.undo) {
+    if (ended && !isComplete && startedChangesIn(journal.entries(), FINISH).size > 0)
       notes.push("The other machines of this run, and the run itself, remain finished.");
     else if (ended) await journal.append({ do: "reopen", at: now(), by });
     return { notes, partial: false };
   }
-  if (!whole) return { notes: [], partial: gone.length > 0 };
+  if (!isComplete) return { notes: [], partial: missing.length > 0 };
   if (!ended) {
     const { sha256 } = plan.footer;
-    const { whys, fix, next } = reasonOpen(job, gone.length, listed(gone, NAMED));
+    const { whys, fix, next } = reasonOpen(job, missing.length, listed(missing, NAMED));
     // Apply must be able to continue it.
     if (whys.length > 0)
       return {
@@ -222,29 +225,31 @@ async function* previewGuards(
   cleared: ReturnType<typeof clearedFields> | null,
 ): AsyncGenerator<GuardPreview> {
   for await (const batch of nodes) {
-    const seen = await guard.observe(batch.map(({ uuid }) => uuid));
+    const observed = await guard.observe(batch.map(({ uuid }) => uuid));
     for (const node of batch) {
       const { uuid, bm_node_id } = node;
-      const found = seen.get(uuid);
+      const found = observed.get(uuid);
       const row = cleared === null ? toClear(node, found) : toProtect(node, cleared, found);
       if (row !== null) yield { uuid, bm_node_id, ...row };
     }
   }
 }
 
-type Row = Pick<GuardPreview, "action" | "fields" | "why"> | null;
+type Row = Pick<GuardPreview, "action" | "fields" | "reason"> | null;
 
 function toClear(node: GuardedNode, found: Guarded | undefined): Row {
   const duty = dutyOf(node, found);
   switch (duty.do) {
     case "clear":
-      return { action: "clear", fields: Object.keys(duty.change).join(" "), why: busy(found) };
+      return { action: "clear", fields: Object.keys(duty.change).join(" "), reason: busy(found) };
     case "staged":
-      return { action: "leave", fields: "", why: "still staged: hand it over first" };
+      return { action: "leave", fields: "", reason: "still staged: hand it over first" };
     case "nothing":
-      return duty.why === null ? null : { action: "keep", fields: "protected", why: duty.why };
+      return duty.reason === null
+        ? null
+        : { action: "keep", fields: "protected", reason: duty.reason };
     case "gone":
-      return node.optional ? null : { action: "miss", fields: "", why: "not in Ironic" };
+      return node.optional ? null : { action: "miss", fields: "", reason: "not in Ironic" };
   }
 }
 
@@ -253,10 +258,10 @@ function toProtect(
   cleared: ReturnType<typeof clearedFields>,
   found: Guarded | undefined,
 ): Row {
-  const ours = cleared.get(node.uuid);
-  if (ours === undefined || found === undefined) return null;
-  const fields = Object.keys(guardsOf(node, ours)).join(" ");
-  return { action: "protect", fields, why: busy(found) };
+  const clearedGuards = cleared.get(node.uuid);
+  if (clearedGuards === undefined || found === undefined) return null;
+  const fields = Object.keys(guardsOf(node, clearedGuards)).join(" ");
+  return { action: "protect", fields, reason: busy(found) };
 }
 
 function busy(found: Guarded | undefined): string {
@@ -268,9 +273,9 @@ function busy(found: Guarded | undefined): string {
 function committing(guard: Guard): Guard {
   return {
     ...guard,
-    async write(uuid, seen, change) {
+    async write(uuid, view, change) {
       await failpoint("write.before");
-      const written = await guard.write(uuid, seen, change);
+      const written = await guard.write(uuid, view, change);
       await failpoint("write.after");
       return written;
     },

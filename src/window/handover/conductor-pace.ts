@@ -15,8 +15,8 @@ export async function paceOf(files: readonly string[]): Promise<TakeOverPace | n
   if (read.length === 0) return null;
   const all = (key: string, usual: number): readonly number[] =>
     read.map((config) => {
-      const word = config.get("conductor", key)?.trim() ?? "";
-      return /^[+-]?\d+$/.test(word) ? Number(word) : usual;
+      const text = config.get("conductor", key)?.trim() ?? "";
+      return /^[+-]?\d+$/.test(text) ? Number(text) : usual;
     });
   const intervals = all("sync_local_state_interval", USUAL_PACE.interval);
   return {
@@ -34,10 +34,10 @@ export async function paceOf(files: readonly string[]): Promise<TakeOverPace | n
 /** The same from nova2ironic.yaml or the run's connections.yaml, or defaults. */
 export async function paceOfRun(run: string): Promise<TakeOverPace> {
   const { connections, saved, cwd } = processContext();
-  const named =
+  const configured =
     connections.get("ironic-conf") ?? saved.get(resolve(cwd(), run))?.get("ironic-conf");
   try {
-    return (await paceOf([named ?? []].flat().map(String))) ?? USUAL_PACE;
+    return (await paceOf([configured ?? []].flat().map(String))) ?? USUAL_PACE;
   } catch (cause) {
     if (!(cause instanceof MigrationError)) throw cause;
     return { ...USUAL_PACE, from: `${USUAL_PACE.from} (${cause.message})` };

@@ -45,9 +45,9 @@ const BATCH = 128;
 /** The planned nodes of selected machines. */
 export async function* plannedNodes(
   plan: AsyncIterable<readonly PlannedMachine[]>,
-  wanted: (machine: PlannedMachine) => boolean,
+  isSelected: (machine: PlannedMachine) => boolean,
 ): AsyncGenerator<readonly PlannedNode[]> {
-  for await (const batch of regroup(plan, BATCH)) yield batch.filter(wanted).flatMap(nodesOf);
+  for await (const batch of regroup(plan, BATCH)) yield batch.filter(isSelected).flatMap(nodesOf);
 }
 
 /** The nodes of a loaded machine. Empty for others. */
@@ -69,7 +69,7 @@ export function releasedNodes(entries: Entries): ReadonlySet<string> {
   return new Set(startedChangesIn(entries, HAND_OVER, IRONIC).keys());
 }
 
-const NOTHING = { begun: [], taken: [], free: 0 } as const;
+const NOTHING = { started: [], taken: [], free: 0 } as const;
 
 /** A hand-over that releases machines at the conductors' pace. */
 interface PacedPart extends HandOverPart {
@@ -93,27 +93,27 @@ export function handOverPart(
 ): PacedPart {
   const pacing = createPacing(deadline * 1000);
   /** The logs are read for these machines. */
-  let underWay = new Map<string, Row>();
+  let inProgress = new Map<string, Row>();
   const inspect = async (): Promise<void> => {
-    for (const text of await health.inspect(underWay)) notice(text);
+    for (const text of await health.inspect(inProgress)) notice(text);
   };
-  const living = (): number => health.living(underWay.values());
+  const living = (): number => health.living(inProgress.values());
   const ended = (id: string, judged: Judged): HandOverPosition => {
-    underWay.delete(id);
+    inProgress.delete(id);
     const well = judged.state === "done" || judged.state === "held";
     return { is: well ? "after" : "other", judged, log: health.quoted(id) };
   };
   const waits = (id: string, row: Row): void => {
-    if (row.provision_state === "active" && !underWay.has(id)) pacing.released(id, now());
-    underWay.set(id, row);
+    if (row.provision_state === "active" && !inProgress.has(id)) pacing.released(id, now());
+    inProgress.set(id, row);
   };
   const positionOf = (
     { id, node: { row } }: HandOverChange,
-    seen: ObservedNode | undefined,
+    observed: ObservedNode | undefined,
     watched: boolean,
   ): HandOverPosition => {
     const noConductor = health.reasonNoConductor(row);
-    const judged = judge(row, seen, noConductor);
+    const judged = judge(row, observed, noConductor);
     const { state } = judged;
     if (state !== "waiting" && state !== "staged") return ended(id, judged);
     if (watched && noConductor !== null) return ended(id, without(noConductor, "failed"));
@@ -125,22 +125,22 @@ export function handOverPart(
     room: () => pacing.most(living()),
     async inspect(changes, watched) {
       const ids = changes.map(({ id }) => id);
-      if (watched) underWay = new Map(changes.map(({ id, node }) => [id, node.row]));
+      if (watched) inProgress = new Map(changes.map(({ id, node }) => [id, node.row]));
       if (watched) await inspect();
       const conductors = living();
-      const seen = await observe(ids);
-      const positions = changes.map((change) => positionOf(change, seen.get(change.id), watched));
+      const nodes = await observe(ids);
+      const positions = changes.map((change) => positionOf(change, nodes.get(change.id), watched));
       if (watched) {
         const ends = changes.map(({ id, node }, at) => {
           const used = node.row.provision_state === "active";
-          const { taker, reservation } = seen.get(id) ?? {};
+          const { taker, reservation } = nodes.get(id) ?? {};
           return { id, used, is: positions[at]?.is, by: taker?.hostname ?? reservation ?? null };
         });
         const after = ends.filter(({ is }) => is === "after");
         const taken = after.flatMap(({ id, used }) => (used ? [id] : []));
-        pacing.looked({
+        pacing.inspected({
           ...{ now: now(), conductors, taken },
-          begun: ends.flatMap(({ id, used, by }) => (used && by !== null ? [{ id, by }] : [])),
+          started: ends.flatMap(({ id, used, by }) => (used && by !== null ? [{ id, by }] : [])),
           failed: ends.flatMap(({ id, is }) => (is === "other" ? [id] : [])),
           free: after.filter(({ used }) => !used).length,
         });
@@ -148,7 +148,7 @@ export function handOverPart(
       return positions;
     },
     async perform({ id, node }, position, begin) {
-      if (underWay.size === 0) await inspect();
+      if (inProgress.size === 0) await inspect();
       const noConductor = health.reasonNoConductor(node.row);
       if (noConductor !== null) return ended(id, without(noConductor, "staged"));
       await begin();
@@ -158,8 +158,8 @@ export function handOverPart(
       return { ...position, is: "partway" };
     },
     overdue({ id, node }, { judged }) {
-      pacing.looked({ ...NOTHING, now: now(), conductors: living(), failed: [id] });
-      return ended(id, overdue(node.row, deadline, judged.why));
+      pacing.inspected({ ...NOTHING, now: now(), conductors: living(), failed: [id] });
+      return ended(id, overdue(node.row, deadline, judged.reason));
     },
   };
 }
@@ -167,8 +167,8 @@ export function handOverPart(
 /** Puts machines that this run handed over into maintenance. Changes of a conductor are kept. */
 export function restagePart(handover: Pick<Handover, "observe" | "stage">): HandOverPart {
   const inspect: HandOverPart["inspect"] = async (changes) => {
-    const seen = await handover.observe(changes.map(({ id }) => id));
-    return changes.map(({ id, node }) => stagedAgain(node, seen.get(id)));
+    const observed = await handover.observe(changes.map(({ id }) => id));
+    return changes.map(({ id, node }) => stagedAgain(node, observed.get(id)));
   };
   return {
     ...{ name: HAND_OVER, size: BATCH, inspect },
@@ -181,13 +181,13 @@ export function restagePart(handover: Pick<Handover, "observe" | "stage">): Hand
   };
 }
 
-function stagedAgain({ row }: PlannedNode, seen: ObservedNode | undefined): HandOverPosition {
-  const judged = judge(row, seen);
-  if (seen !== undefined && isOwned(seen.maintenance, seen.maintenance_reason))
+function stagedAgain({ row }: PlannedNode, node: ObservedNode | undefined): HandOverPosition {
+  const judged = judge(row, node);
+  if (node !== undefined && isOwned(node.maintenance, node.maintenance_reason))
     return { is: "after", judged, log: [] };
-  if (seen === undefined || seen.maintenance)
+  if (node === undefined || node.maintenance)
     return { is: "other", judged: { ...judged, fix: judged.fix ?? AGAIN }, log: [] };
-  return seen.reservation === null ? { is: "before", judged, log: [] } : waitsFor(seen.reservation);
+  return node.reservation === null ? { is: "before", judged, log: [] } : waitsFor(node.reservation);
 }
 
 function waitsFor(holder: string): HandOverPosition {

@@ -47,20 +47,20 @@ export interface HandoverOptions {
 }
 
 /** Hands staged machines over to conductors, or with `undo` stages them again. */
-export function handover(words: HandoverOptions, pace: Pace, sink: Sink): Promise<HandedOver> {
-  const { undo, node = [], lockWait, conductorLog = [] } = words;
-  return inRun(words.run, "handover", { kind: "migration" }, (run) =>
+export function handover(options: HandoverOptions, pace: Pace, sink: Sink): Promise<HandedOver> {
+  const { undo, node = [], lockWait, conductorLog = [] } = options;
+  return inRun(options.run, "handover", { kind: "migration" }, (run) =>
     closing(async (keep) => {
-      if (undo) await checkNotFinished(run, "tenants' machines would be in maintenance", words);
+      if (undo) await checkNotFinished(run, "tenants' machines would be in maintenance", options);
       const plan = await openPlan(`${run.path}/${PLAN}`);
       const counts = plan.footer.footer;
       if (!undo && loadable(counts) === 0) throw nothingLoads(counts);
-      const wanted = await selectionOf(node, plan.lines);
+      const isSelected = await selectionOf(node, plan.lines);
       const mappings = await loadMappings();
-      const database = keep(await openRole("ironic-db", words.ironicDb, { readOnly: false }));
-      const which = words.node === undefined ? "the staged machines" : node.join(", ");
+      const database = keep(await openRole("ironic-db", options.ironicDb, { readOnly: false }));
+      const which = options.node === undefined ? "the staged machines" : node.join(", ");
       await checkWindow(run, "handover");
-      await sink.confirm(`${undo ? "Stage again" : "Hand over"} ${which} of ${database.shown}?`);
+      await sink.confirm(`${undo ? "Stage again" : "Hand over"} ${which} of ${database.label}?`);
       const { target } = plan.header;
       const { identity, release: found } = await identifyTarget(database, mappings, target.release);
       checkIdentity(target, identity);
@@ -71,14 +71,14 @@ export function handover(words: HandoverOptions, pace: Pace, sink: Sink): Promis
       for (const { path } of await logsAt(conductorLog)) logs.push(keep(await follow(path)));
       const handing = { handover: committing(createHandover(database, found)), logs };
       return withLocked(run, await lockTarget(database), HAND_OVER, identity, async (session) => {
-        if (!undo) await saveOptions(run, "handover", words);
-        const nodes = plannedNodes(plan.lines(), wanted);
+        if (!undo) await saveOptions(run, "handover", options);
+        const nodes = plannedNodes(plan.lines(), isSelected);
         const made = await sink.during(
           undo ? "stage" : "handover",
-          words.node === undefined ? loadable(counts) : undefined,
+          options.node === undefined ? loadable(counts) : undefined,
           (progress) => {
-            const world = { ...session, ...handing, progress };
-            return undo ? restage(nodes, world, lockWait) : release(nodes, world, pace);
+            const releasing = { ...session, ...handing, progress };
+            return undo ? restage(nodes, releasing, lockWait) : release(nodes, releasing, pace);
           },
           undo
             ? ({ made: machines }) => `${counted(machines, "machine")} staged again`
@@ -86,8 +86,8 @@ export function handover(words: HandoverOptions, pace: Pace, sink: Sink): Promis
                 `${counted(machines, "machine")} released, ${done} handed over`,
         );
         sink.result(handedText(made, undo));
-        for (const notice of made.notices) sink.say(`Notice: ${notice}.`);
-        if (made.stopped) sink.say(STOPPED);
+        for (const notice of made.notices) sink.report(`Notice: ${notice}.`);
+        if (made.stopped) sink.report(STOPPED);
         return made;
       });
     }),
@@ -95,15 +95,15 @@ export function handover(words: HandoverOptions, pace: Pace, sink: Sink): Promis
 }
 
 function handedText(handed: HandedOver, undo: boolean): string {
-  const { made, done, waiting, held, trouble, noted } = handed;
+  const { made, done, waiting, inMaintenance, trouble, noted } = handed;
   if (undo)
     return `Handover undone: ${counted(made, "machine")} staged again, ${trouble.length} left.`;
   const before = handed.before > 0 ? `, ${handed.before} of them before` : "";
-  const said = noted.length > 0 ? `; of ${noted.length} a conductor reports an error` : "";
+  const errors = noted.length > 0 ? `; of ${noted.length} a conductor reports an error` : "";
   const rate = handed.perMinute === null ? "" : `; ${Math.round(handed.perMinute)} a minute`;
   return (
     `Handover: ${counted(made, "machine")} released now, ${done} handed over, ${waiting} waiting, ` +
-    `${held} held by the plan, ${trouble.length} failed${before}${said}${rate}.`
+    `${inMaintenance} held by the plan, ${trouble.length} failed${before}${errors}${rate}.`
   );
 }
 
@@ -118,7 +118,7 @@ interface Releasing extends WindowSession {
 interface HandedOver extends Pick<WindowEnd, "made" | "stopped" | "broke"> {
   /** Taken over, or available for a conductor, including earlier runs of the command. */
   readonly done: number;
-  readonly held: number;
+  readonly inMaintenance: number;
   /** Released, but not taken over before the end. */
   readonly waiting: number;
   /** Failed, or skipped during undo. */
@@ -188,7 +188,7 @@ function tallyOf(progress: Releasing["progress"]) {
   const trouble: Trouble[] = [];
   const noted: Trouble[] = [];
   const notices: string[] = [];
-  let [done, held, before, last] = [0, 0, 0, 0];
+  let [done, inMaintenance, before, last] = [0, 0, 0, 0];
   return {
     notice(text: string): void {
       notices.push(text);
@@ -197,25 +197,24 @@ function tallyOf(progress: Releasing["progress"]) {
     ends(ending: Ending<HandOverChange, HandOverPosition>): void {
       const { uuid, bm_node_id } = ending.change.node;
       const { is, judged, log } = ending.position;
-      const words = { ...judged, uuid, bm_node_id, ...(log.length > 0 && { log }) };
-      if (is !== "after") trouble.push(words);
-      else if (judged.state === "held") held += 1;
+      const row = { ...judged, uuid, bm_node_id, ...(log.length > 0 && { log }) };
+      if (is !== "after") trouble.push(row);
+      else if (judged.state === "held") inMaintenance += 1;
       else {
         done += 1;
-        if (judged.why !== null) noted.push(words);
+        if (judged.reason !== null) noted.push(row);
       }
       if (is === "other" && ending.found) before += 1;
-      last = ending.behind;
+      last = ending.completed;
       progress(last);
     },
-    end: ({ made, underWay, stopped, broke }: WindowEnd): HandedOver => ({
-      ...{ made, done, held, waiting: underWay, trouble, noted, before, notices },
+    end: ({ made, inProgress, stopped, broke }: WindowEnd): HandedOver => ({
+      ...{ made, done, inMaintenance, waiting: inProgress, trouble, noted, before, notices },
       ...{ stopped, broke, perMinute: null },
     }),
   };
 }
 
-/** Failpoints after each change. */
 function committing(handover: Handover): Handover {
   const then = async (point: string, changed: boolean): Promise<boolean> => {
     await failpoint(point);

@@ -37,10 +37,10 @@ export interface TakeoverRequest
  * operator accepted the errors in the logs.
  * @throws MigrationError N2I-E105, N2I-E326 if there is no machine to check
  */
-export async function verifyTakeover(asked: TakeoverRequest, sink: Sink) {
-  const opened = await openToVerify(asked);
+export async function verifyTakeover(request: TakeoverRequest, sink: Sink) {
+  const opened = await openToVerify(request);
   const { plan, mappings } = opened;
-  const { ironicDb, conductorLog = [] } = asked;
+  const { ironicDb, conductorLog = [] } = request;
   const logs = await logsAt(conductorLog);
   return closing(async (keep) => {
     const database = keep(await openRole("ironic-db", ironicDb, { readOnly: true }));
@@ -50,8 +50,8 @@ export async function verifyTakeover(asked: TakeoverRequest, sink: Sink) {
     const states = noStates();
     const nodes = plannedNodes(plan.lines(), () => true);
     const handover = createHandover(database, release);
-    const lacks = missingFieldsIn(database, release);
-    await sink.list("states", observe(nodes, handover, states, asked.allRows, lacks));
+    const missingFields = missingFieldsIn(database, release);
+    await sink.list("states", observe(nodes, handover, states, request.allRows, missingFields));
     if (observedOf(states) === 0) throw nothingLoads(plan.footer.footer);
     const faults =
       logs.length === 0 ? 0 : await listFaults(logs, (lines, from) => logFaults(lines(from)), sink);
@@ -65,11 +65,11 @@ export async function verifyTakeover(asked: TakeoverRequest, sink: Sink) {
 function missingFieldsIn(database: Database, release: Release): MissingFields {
   return async (batch) => {
     const uuids = batch.map(({ uuid }) => uuid);
-    const held = await fieldNames(database, release, uuids);
+    const filled = await fieldNames(database, release, uuids);
     return new Map(
       batch.map(({ uuid, row, root }) => [
         uuid,
-        lacking(release.doc, row, root ?? null, held.get(uuid) ?? new Set()),
+        lacking(release.doc, row, root ?? null, filled.get(uuid) ?? new Set()),
       ]),
     );
   };

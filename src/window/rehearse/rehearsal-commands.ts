@@ -17,7 +17,7 @@ import { loadedIn } from "../report/history.ts";
 interface RehearsalJob {
   /** The run of its journal. */
   readonly inner: RunFolder;
-  readonly words: Pick<
+  readonly options: Pick<
     ApplyOptions,
     | ("ironicDb" | "novaDb" | "novaApiDb" | "leaveNova")
     | ("skipBlocked" | "staged" | "powerMaxAge" | "keyFile")
@@ -49,18 +49,18 @@ interface Ran {
 export const DONE = "done";
 
 /** No nova-compute uses a copy. */
-const NOBODY = { seconds: 0, allowed: true, queued: true, tell: () => undefined };
+const NOBODY = { seconds: 0, allowed: true, queued: true, report: () => undefined };
 
 /** Exit statuses that depend on the plan and its target. */
 const RESULTS: readonly number[] = [EXIT_STATUS.refused.status, EXIT_STATUS.denied.status];
 
 /** Refusals of apply that a rehearsal may override, because no real machine is affected. */
 const GOES_ON: {
-  readonly [code: string]: { readonly words: Partial<ApplyOptions>; readonly how: string };
+  readonly [code: string]: { readonly options: Partial<ApplyOptions>; readonly how: string };
 } = {
-  "N2I-E304": { words: { skipBlocked: true }, how: "without the excluded machines" },
+  "N2I-E304": { options: { skipBlocked: true }, how: "without the excluded machines" },
   "N2I-E307": {
-    words: { powerMaxAge: Number.MAX_VALUE },
+    options: { powerMaxAge: Number.MAX_VALUE },
     how: "with the old readings",
   },
 };
@@ -108,13 +108,13 @@ function withoutHalf(cause: unknown): unknown {
 }
 
 async function load(job: RehearsalJob, rehearsed: Rehearsed): Promise<Ran | null> {
-  const { inner, words, machines } = job;
-  const asked = { ...words, run: inner.path, afterFinish: false };
+  const { inner, options: applyOptions, machines } = job;
+  const options = { ...applyOptions, run: inner.path, afterFinish: false };
   const from = (await entriesOf(job)).length;
   const rows = createSeveral();
   const sink = within(job, machines, rows);
   const tried = (): ReturnType<typeof apply> =>
-    apply({ ...asked, ...rehearsed.allowed }, NOBODY, sink).catch((cause: unknown) => {
+    apply({ ...options, ...rehearsed.allowed }, NOBODY, sink).catch((cause: unknown) => {
       if (!continuesAfter(cause, rehearsed)) throw cause;
       return tried();
     });
@@ -135,15 +135,15 @@ function continuesAfter(cause: unknown, { refusals, allowed }: Rehearsed): boole
   const on = GOES_ON[code];
   if (on === undefined || refusals.some((refusal) => refusal.code === code)) return false;
   refusals.push({ stage: "apply", code, message, fix, went_on: on.how });
-  Object.assign(allowed, on.words);
+  Object.assign(allowed, on.options);
   return true;
 }
 
 async function compared(job: RehearsalJob): Promise<Ran> {
-  const { inner, words, machines } = job;
-  const asked = { ...words, run: inner.path, allRows: false, final: false };
+  const { inner, options: applyOptions, machines } = job;
+  const options = { ...applyOptions, run: inner.path, allRows: false, final: false };
   const rows = createSeveral();
-  const verified = await verifyRun(asked, within(job, machines, rows));
+  const verified = await verifyRun(options, within(job, machines, rows));
   const result = isEqual(verified) ? DONE : unplanned(rows);
   return { rows: comparedOf(verified.tally), seconds: null, result };
 }
@@ -154,19 +154,19 @@ function unplanned(rows: Several): string {
 }
 
 async function taken(job: RehearsalJob): Promise<Ran | null> {
-  const { inner, words, machines } = job;
-  const asked = { ...words, run: inner.path, all: true, afterFinish: false };
+  const { inner, options: applyOptions, machines } = job;
+  const options = { ...applyOptions, run: inner.path, all: true, afterFinish: false };
   const [from, began] = [(await entriesOf(job)).length, Date.now()];
-  let left = 0;
-  const leave = (rows: { readonly length: number }): void => {
-    left += rows.length;
+  let skipped = 0;
+  const reportSkipped = (rows: { readonly length: number }): void => {
+    skipped += rows.length;
   };
-  const ended = await migrationBack(asked, NOBODY).back(within(job, machines), leave);
+  const ended = await migrationBack(options, NOBODY).back(within(job, machines), reportSkipped);
   if (ended === null) return null;
   const batches = batchesOf((await entriesOf(job)).slice(from), IRONIC, ...NOVA_NAMES);
   const rows = batches.reduce((sum, entry) => sum + (entry.do === "undone" ? entry.removed : 0), 0);
   const seconds = (Date.now() - began) / 1000;
-  return { rows, seconds, result: left === 0 ? DONE : `${counted(left, "row")} left` };
+  return { rows, seconds, result: skipped === 0 ? DONE : `${counted(skipped, "row")} left` };
 }
 
 async function entriesOf({ inner }: RehearsalJob): Promise<Entries> {
@@ -187,14 +187,13 @@ function within(
   const silently = (): Promise<void> => Promise.resolve();
   const { list } = verdictsTo(sink, (verdict) => rows.add(nameOfRow(verdict)));
   return {
-    ...{ say: silent, result: silent, note: silent, stage: silent, askable: silent },
+    ...{ report: silent, result: silent, note: silent, stage: silent, askable: silent },
     ...{ confirm: silently, several: silently },
     async list(of, items, step) {
       const read = (): Promise<void> => list(of, items);
       if (step === undefined) return read();
       await sink.during(`rehearse: ${step.title}`, machines, read, step.summary);
     },
-    during: (title, total, work, summary) =>
-      sink.during(`rehearse: ${title}`, total, work, summary),
+    during: (title, size, work, summary) => sink.during(`rehearse: ${title}`, size, work, summary),
   };
 }

@@ -16,10 +16,10 @@ const FORMAT = "nova2ironic/rehearsal@1";
 export async function readRehearsal(run: RunFolder): Promise<Rehearsal | null> {
   const note = await readNote(run, REHEARSED);
   if (!isObject(note) || note.format !== FORMAT) return null;
-  const { at, plan, stages, refusals, held, nova, loaded } = note;
+  const { at, plan, stages, refusals, held: passed, nova, loaded } = note;
   const isValid =
     [at, plan].every((one) => typeof one === "string") &&
-    typeof held === "boolean" &&
+    typeof passed === "boolean" &&
     isObject(nova) &&
     typeof nova.left === "number" &&
     [stages, refusals].every(Array.isArray) &&
@@ -29,8 +29,8 @@ export async function readRehearsal(run: RunFolder): Promise<Rehearsal | null> {
 }
 
 /** The exit status of rehearse: that of the refused command, if any. */
-export function endOf({ refusals, held, stages, nova }: Rehearsal): number {
-  if (held) return EXIT_STATUS[nova.left > 0 ? "partial" : "done"].status;
+export function endOf({ refusals, held: passed, stages, nova }: Rehearsal): number {
+  if (passed) return EXIT_STATUS[nova.left > 0 ? "partial" : "done"].status;
   const [first] = refusals.toSorted(
     (one, other) => Number(one.went_on !== null) - Number(other.went_on !== null),
   );
@@ -45,19 +45,19 @@ function isRate(loaded: Json | undefined): boolean {
 
 /** Text about the last rehearsal of a plan. */
 export function rehearsedText(
-  { at, plan, held, stages, refusals, nova }: Rehearsal,
+  { at, plan, held: passed, stages, refusals, nova }: Rehearsal,
   present: string | null,
 ): string {
   if (plan !== present) return `${at}, for a different plan: rehearse this plan`;
-  if (!held) {
+  if (!passed) {
     const wrong = stages.filter(({ result }) => result !== "done");
-    const why = [
+    const causes = [
       ...refusals.map(({ stage, code }) => `${stage} would be refused (${code})`),
       ...wrong.flatMap(({ stage, result }) =>
         result.startsWith("refused") ? [] : [`${stage} ${result}`],
       ),
     ];
-    return `${at}, failed: ${why.join("; ") || "the copy was not as before after the rollback"}`;
+    return `${at}, failed: ${causes.join("; ") || "the copy was not as before after the rollback"}`;
   }
   const times = ["apply", "verify", "rollback"].flatMap((name) => {
     const found = stages.find(({ stage }) => stage === name);

@@ -43,9 +43,9 @@ export type RehearseOptions = Pick<
  * @returns null if it was stopped
  * @throws MigrationError N2I-E300, N2I-E351 for a database that is not such a copy, N2I-E352
  */
-export function rehearse(words: RehearseOptions, sink: Sink): Promise<Rehearsal | null> {
-  const { ironicDb, novaDb, novaApiDb, skipBlocked, staged, powerMaxAge, keyFile } = words;
-  return inRun(words.run, "rehearse", { kind: "migration" }, async (run) => {
+export function rehearse(options: RehearseOptions, sink: Sink): Promise<Rehearsal | null> {
+  const { ironicDb, novaDb, novaApiDb, skipBlocked, staged, powerMaxAge, keyFile } = options;
+  return inRun(options.run, "rehearse", { kind: "migration" }, async (run) => {
     if (ironicDb === undefined)
       throw new MigrationError("N2I-E352", "a copy of Ironic's database is missing (--ironic-db)");
     if (plansInIronic((await readJournal(run)).entries).length > 0)
@@ -57,10 +57,10 @@ export function rehearse(words: RehearseOptions, sink: Sink): Promise<Rehearsal 
     checkEngine(header.target, { kind: "db" });
     const seal = await sealOf(run, keyFile, header.key);
     const files = await novaPlanOf(run, footer);
-    const copies = await openCopies({ ...words, ironicDb }, header.target, files, seal);
-    const { databases, nova, shown, digest } = copies;
+    const copies = await openCopies({ ...options, ironicDb }, header.target, files, seal);
+    const { databases, nova, labels, digest } = copies;
     await sink.confirm(
-      `Load ${counted(machines, "machine")} into ${shown.join(", ")}, roll them back and load them again there?`,
+      `Load ${counted(machines, "machine")} into ${labels.join(", ")}, roll them back and load them again there?`,
     );
     const inner = await makeInnerRun(run, REHEARSAL);
     const rehearsed: Rehearsed = {
@@ -68,7 +68,7 @@ export function rehearse(words: RehearseOptions, sink: Sink): Promise<Rehearsal 
     };
     const job = {
       ...{ inner, machines, sink, digest },
-      words: {
+      options: {
         ...{ ironicDb, skipBlocked, staged, powerMaxAge, leaveNova: !databases.has("nova-db") },
         ...(keyFile && { keyFile }),
         ...(databases.has("nova-db") && novaDb && { novaDb }),
@@ -88,7 +88,7 @@ export function rehearse(words: RehearseOptions, sink: Sink): Promise<Rehearsal 
     const isDone = stages.every(({ result }) => result === DONE);
     const rehearsal: Rehearsal = {
       ...{ format: "nova2ironic/rehearsal@1", tool: VERSION, at: new Date().toISOString() },
-      ...{ by: whoami(), plan: footer.sha256, copies: shown, stages, refusals, nova },
+      ...{ by: whoami(), plan: footer.sha256, copies: labels, stages, refusals, nova },
       ...{
         as_before: asBefore,
         loaded,
@@ -131,15 +131,15 @@ async function openCopies(
   const copies = [ironicCopy(options.ironicDb, target, seal)];
   if (files !== null && nova.left < nova.rows) copies.push(...novaCopies(files, options));
   const databases = new Map<string, DatabaseLocation>();
-  const shown: string[] = [];
+  const labels: string[] = [];
   for (const copy of copies) {
     const { address = "", database = "", server = "" } = copy.planned;
-    const place: DatabaseLocation = { address, database, server };
-    shown.push(await reading(copy, (opened) => checkCopy(copy, { ...opened, originalOf: place })));
-    databases.set(copy.role, place);
+    const where: DatabaseLocation = { address, database, server };
+    labels.push(await reading(copy, (opened) => checkCopy(copy, { ...opened, originalOf: where })));
+    databases.set(copy.role, where);
   }
   return {
-    ...{ databases, shown, nova },
+    ...{ databases, labels, nova },
     /** A digest of their rows. */
     async digest(): Promise<string> {
       const sums: string[] = [];
@@ -209,16 +209,16 @@ async function checkCopy({ role, planned, running }: Copy, copy: Database): Prom
   if (mayBeSame(planned, await identify(itself)))
     throw new MigrationError(
       "N2I-E351",
-      `--${role} ${copy.shown} is the database that the plan was made for`,
+      `--${role} ${copy.label} is the database that the plan was made for`,
     );
   const services = await running(copy);
   if (services.length > 0)
     throw new MigrationError(
       "N2I-E351",
-      `--${role} ${copy.shown} has reports of ${services.join(", ")} from the last minute`,
+      `--${role} ${copy.label} has reports of ${services.join(", ")} from the last minute`,
       { fix: "If the backup is that recent, wait a minute. Otherwise, use a different database." },
     );
-  return copy.shown;
+  return copy.label;
 }
 
 function reading<T>({ role, spec }: Copy, work: (database: Database) => Promise<T>): Promise<T> {

@@ -12,7 +12,7 @@ import type { Measured, RanCommand } from "./rules/facts.ts";
 
 /** A report lists at most this many of the newest commands. */
 const KEPT = 200;
-/** Milliseconds without an entry that end a session. */
+/** A session ends after this many milliseconds without an entry. */
 const PAUSE = 15 * 60_000;
 
 /** Durations of this run, from its log, migration record and journal. */
@@ -39,20 +39,20 @@ async function ranIn(run: string): Promise<readonly RanCommand[]> {
   if (!(await file.stat()).isFile()) return file.close().then(() => []);
   const ran: RanCommand[] = [];
   /** Commands without an end, by process. Several processes may write, and one may be killed. */
-  const begun = new Map<string, RanCommand>();
+  const running = new Map<string, RanCommand>();
   for await (const line of file.readLines()) {
     const fact = parseObject(line);
     if (fact?.type !== "begin" && fact?.type !== "end") continue;
     const pid = String(fact.pid);
-    const last = begun.get(pid);
+    const last = running.get(pid);
     if (last !== undefined) ran.push(fact.type === "end" ? ended(last, fact) : last);
-    begun.delete(pid);
-    if (fact.type === "begin") begun.set(pid, ranCommandOf(fact));
+    running.delete(pid);
+    if (fact.type === "begin") running.set(pid, ranCommandOf(fact));
     if (ran.length > KEPT) ran.shift();
   }
   // This command has not ended either.
-  begun.delete(String(process.pid));
-  return [...ran, ...begun.values()].filter(({ command }) => command !== "");
+  running.delete(String(process.pid));
+  return [...ran, ...running.values()].filter(({ command }) => command !== "");
 }
 
 /** An option that changes the effect of a command. */
@@ -67,25 +67,25 @@ function ranCommandOf({ command, ts, by }: JsonObject): RanCommand {
   };
 }
 
-function ended(begun: RanCommand, { ts, status, name }: JsonObject): RanCommand {
-  const took = (Date.parse(String(ts)) - Date.parse(begun.at)) / 1000;
+function ended(started: RanCommand, { ts, status, name }: JsonObject): RanCommand {
+  const took = (Date.parse(String(ts)) - Date.parse(started.at)) / 1000;
   const seconds = took >= 0 ? took : null;
-  const known = typeof status === "number" ? status : null;
-  return { ...begun, seconds, status: known, result: typeof name === "string" ? name : "" };
+  const exitStatus = typeof status === "number" ? status : null;
+  return { ...started, seconds, status: exitStatus, result: typeof name === "string" ? name : "" };
 }
 
 /** Start, end and stages in the migration record, including stages of `run`. */
 async function inWindow(path: string): Promise<readonly RanCommand[]> {
   const recorded: RanCommand[] = [];
-  const begun = new Map<string, RanCommand>();
+  const running = new Map<string, RanCommand>();
   for (const { do: what, at, by, stage = "", result = "" } of await readWindow({ path })) {
     const one = { at, by, seconds: null, status: null, result };
     if (what === "open" || what === "close")
       recorded.push({ ...one, command: what === "open" ? "window opens" : "window closes" });
-    if (what === "begin") begun.set(stage, { ...one, command: LOOKS[stage] ?? stage });
-    const from = what === "end" ? begun.get(stage) : undefined;
+    if (what === "begin") running.set(stage, { ...one, command: LOOKS[stage] ?? stage });
+    const from = what === "end" ? running.get(stage) : undefined;
     if (from === undefined) continue;
-    begun.delete(stage);
+    running.delete(stage);
     const seconds = result === "done" ? (Date.parse(at) - Date.parse(from.at)) / 1000 : null;
     recorded.push({ ...from, seconds, result });
   }

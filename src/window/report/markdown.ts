@@ -54,7 +54,7 @@ export function markdown(facts: ReportFacts, all: boolean): string {
 function brief(facts: ReportFacts): readonly string[] {
   const { totals, nova } = facts;
   const open = totals.found.filter(({ open: machines, elsewhere }) => machines + elsewhere > 0);
-  const of = (wanted: Severity) => open.filter(({ severity }) => severity === wanted);
+  const of = (level: Severity) => open.filter(({ severity }) => severity === level);
   const counts = (some: readonly (readonly [string, number])[]): string =>
     some.map(([name, count]) => `${name} ${count}`).join(", ") || "none";
   const rows: readonly Cells[] = [
@@ -83,7 +83,7 @@ function brief(facts: ReportFacts): readonly string[] {
 function found(facts: ReportFacts): readonly string[] {
   const { totals } = facts;
   const open = totals.found.filter(({ open: machines, elsewhere }) => machines + elsewhere > 0);
-  const of = (wanted: Severity) => foundTable(open.filter(({ severity }) => severity === wanted));
+  const of = (level: Severity) => foundTable(open.filter(({ severity }) => severity === level));
   const verdicts = verdictRows(facts).map((row) => [row.verdict, row.machines, row.means]);
   const accepted = totals.accepted.map(({ code, machines, reason }) => [
     ...[code, machines, FINDINGS[code].title, reason],
@@ -144,8 +144,7 @@ function foundTable(groups: readonly FoundGroup[]): string {
 
 function table(titles: readonly string[], rows: readonly Cells[], most = MOST): string {
   if (rows.length === 0) return "";
-  const line = (cells: Cells): string =>
-    `| ${cells.map((cell) => plain(String(cell))).join(" | ")} |`;
+  const line = (row: Cells): string => `| ${row.map((cell) => plain(String(cell))).join(" | ")} |`;
   const more = rows.length - most;
   return [
     line(titles),

@@ -13,7 +13,8 @@ import { inRun } from "../../run/run.ts";
 const REPORT = "report.html";
 
 /** The start of a report. A file that starts differently is not overwritten. */
-const OURS = /^(<!doctype html>\n<!-- nova2ironic report|# Move of nova-baremetal to Ironic)/;
+const OURS =
+  /^(<!doctype html>\n<!-- nova2ironic report|# Migration from nova-baremetal to Ironic)/;
 
 /**
  * Writes a complete report, readable only by this user, or keeps the existing file.
@@ -70,19 +71,16 @@ async function writeInto(
   }
 }
 
-async function write(
-  path: string,
-  text: AsyncIterable<string> | Iterable<string>,
-): Promise<string> {
-  const temp = await createTemp(dirname(path), basename(path));
+async function write(to: string, text: AsyncIterable<string> | Iterable<string>): Promise<string> {
+  const temp = await createTemp(dirname(to), basename(to));
   try {
-    await writeInto(temp.handle, path, text);
+    await writeInto(temp.handle, to, text);
   } catch (cause) {
     await temp.drop();
     throw cause;
   }
   await temp.commit();
-  return path;
+  return to;
 }
 
 async function checkName(path: string): Promise<void> {

@@ -39,12 +39,12 @@ type Snapshot = Awaited<ReturnType<typeof openSnapshot>>;
 
 /** Reads a run's files, but no database. @throws MigrationError N2I-E110 to N2I-E115 */
 export async function report(
-  words: { readonly run: string; readonly window?: string },
+  options: { readonly run: string; readonly window?: string },
   sink: Sink,
   take: Take | null,
 ) {
-  const window = words.window === undefined ? null : plannedWindow(words.window);
-  const run = await openRun(words.run, { create: false });
+  const window = options.window === undefined ? null : plannedWindow(options.window);
+  const run = await openRun(options.run, { create: false });
   await checkKind(run, { kind: "migration" }, "report");
   const plan = await openPlan(`${run.path}/${PLAN}`);
   const snapshot = await orNull(openSnapshot(`${run.path}/${SNAPSHOT}`), "N2I-E110");
@@ -60,7 +60,7 @@ export async function report(
     "report",
     counts.machines,
     async (progress) => {
-      let behind = 0;
+      let completed = 0;
       async function* counted() {
         for await (const batch of plan.lines()) {
           for (const planned of batch) {
@@ -68,8 +68,8 @@ export async function report(
             takeOvers += takeOversOf(planned);
             handover?.add(planned);
           }
-          behind += batch.length;
-          progress(behind);
+          completed += batch.length;
+          progress(completed);
           yield batch;
         }
       }
@@ -81,7 +81,7 @@ export async function report(
   const totals = tally.end(counts);
   const nova = await novaTotals(run, plan.footer);
   const measured = await measuredOf(run.path, entries);
-  const { fields, next, left, standing, back } = await runState(run, { run: words.run }, () =>
+  const { fields, next, excluded, status, back } = await runState(run, { run: options.run }, () =>
     Promise.resolve(handover?.end() ?? null),
   );
   const facts: ReportFacts = {
@@ -90,8 +90,8 @@ export async function report(
       ...{ header: plan.header, counts, sha256: plan.footer.sha256 },
       taken_at: fresh ? (snapshot?.header.taken_at ?? null) : null,
     },
-    verdict: judge({ header: plan.header, counts, totals, nova, fresh, standing }),
-    ...{ totals, nova, ran: measured.ran, state: fields, next: [next, ...left].join("; ") },
+    verdict: judge({ header: plan.header, counts, totals, nova, fresh, status }),
+    ...{ totals, nova, ran: measured.ran, state: fields, next: [next, ...excluded].join("; ") },
     window,
     night: nightOf({
       ...{ machines: loadable(counts), takeOvers },
@@ -100,7 +100,7 @@ export async function report(
       ...{ perMinute: perMinuteOf(run.path), pace: await paceOfRun(run.path) },
       ...{ ...(await takeOverOf(plan.header.target.release)), measured },
     }),
-    undo: undoOf(words.run, back),
+    undo: undoOf(options.run, back),
   };
   // Some machines, those that need attention first. Empty if machines are not reported.
   return { facts, first: some.all() };
@@ -115,20 +115,20 @@ async function takeOverOf(name: string): Promise<{ boots: boolean; staged: boole
 }
 
 function createFirst() {
-  const [trouble, others]: [ReportMachine[], ReportMachine[]] = [[], []];
+  const [trouble, fine]: [ReportMachine[], ReportMachine[]] = [[], []];
   return {
     /** Passes the machines on, and keeps some of them. */
     async *of(batches: AsyncIterable<readonly Reported[]>): AsyncGenerator<readonly Reported[]> {
       for await (const batch of batches) {
         for (const { machine } of batch) {
           const isFine = ["create", "unchanged", "skipped"].includes(machine.verdict);
-          const kept = isFine ? others : trouble;
-          if (kept.length < STATIC_ROWS) kept.push(machine);
+          const list = isFine ? fine : trouble;
+          if (list.length < STATIC_ROWS) list.push(machine);
         }
         yield batch;
       }
     },
-    all: (): readonly ReportMachine[] => [...trouble, ...others].slice(0, STATIC_ROWS),
+    all: (): readonly ReportMachine[] => [...trouble, ...fine].slice(0, STATIC_ROWS),
   };
 }
 

@@ -45,12 +45,12 @@ export interface RetireOptions extends Omit<VerifyRequest, "allRows" | "final">,
  * nothing.
  * @throws MigrationError N2I-E340 with every condition that does not hold
  */
-export function retire(words: RetireOptions, sink: Sink): Promise<void> {
-  return inRun(words.run, "retire", { kind: "migration" }, (run) =>
+export function retire(options: RetireOptions, sink: Sink): Promise<void> {
+  return inRun(options.run, "retire", { kind: "migration" }, (run) =>
     closing(async (keep) => {
-      const bm = keep(await openRole("nova-bm-db", words.novaBmDb, { readOnly: true }));
-      const asked = { ...words, allRows: false, final: false };
-      const shut = await failedConditions(run, bm, asked, sink);
+      const bm = keep(await openRole("nova-bm-db", options.novaBmDb, { readOnly: true }));
+      const request = { ...options, allRows: false, final: false };
+      const shut = await failedConditions(run, bm, request, sink);
       if (shut.length > 0) throw new MigrationError("N2I-E340", shut.join("; "));
       sink.result("Dump nova_bm. The dump contains passwords:");
       sink.result(dumpCommand(bm.address));
@@ -65,21 +65,21 @@ export function retire(words: RetireOptions, sink: Sink): Promise<void> {
 async function failedConditions(
   run: RunFolder,
   bm: Database,
-  asked: VerifyRequest,
+  request: VerifyRequest,
   sink: Sink,
 ): Promise<readonly string[]> {
-  const { plan, seal } = await openToVerify(asked);
+  const { plan, seal } = await openToVerify(request);
   const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
   checkSource(snapshot.header.source.nova_bm, await identify(bm));
   const { entries } = await readJournal(run);
   const end = await endOfRun(run);
   const hasNova = (await novaPlanOf(run, plan.footer)) !== null;
-  const { novaDb, ...target } = asked;
+  const { novaDb, ...target } = request;
   const rows = createSeveral();
-  const words = { ...target, ...(hasNova && novaDb !== undefined && { novaDb }) };
+  const verifyOptions = { ...target, ...(hasNova && novaDb !== undefined && { novaDb }) };
   // verify itself lists them.
   const collecting = verdictsTo(sink, (verdict) => rows.add(nameOfRow(verdict)));
-  const verified = await verifyRun(words, collecting);
+  const verified = await verifyRun(verifyOptions, collecting);
   const out = notLoaded(plan.footer.footer, await skippedIn(plan.lines()));
   const staged = waiting(await handoverOf(plan, entries), verified.tally);
   const wrong = differing(isEqual(verified), rows, hasNova && novaDb === undefined);
@@ -149,14 +149,14 @@ async function changedSinceExtract(
   database: Database,
   seal: Seal,
 ): Promise<readonly string[]> {
-  const known = new Map<string, string>();
+  const extracted = new Map<string, string>();
   for await (const batch of lines)
     for (const line of batch)
-      known.set(...("orphan" in line ? orphanOf(line.orphan) : machineOf(line)));
+      extracted.set(...("orphan" in line ? orphanOf(line.orphan) : machineOf(line)));
   const wrong: string[] = [];
   const look = ([name, digest]: readonly [string, string]): void => {
-    const was = known.get(name);
-    known.delete(name);
+    const was = extracted.get(name);
+    extracted.delete(name);
     if (was === undefined) wrong.push(`${name} was added`);
     else if (was !== digest) wrong.push(`${name} was changed`);
   };
@@ -168,7 +168,7 @@ async function changedSinceExtract(
     for (const orphan of orphans) look(orphanOf(orphan));
     for (const machine of machines) look(machineOf(machine));
   }
-  return [...wrong, ...[...known.keys()].map((name) => `${name} is gone`)];
+  return [...wrong, ...[...extracted.keys()].map((name) => `${name} is gone`)];
 }
 
 /** Without findings, which extract adds. */
@@ -251,7 +251,7 @@ export function dumpCommand(address: DatabaseAddress): string {
     engine === "mysql"
       ? [...option("host", host), ...option("port", port), ...option("socket", socket)]
       : [...option("host", host ?? socket), ...option("port", port)];
-  const words =
+  const options =
     engine === "mysql"
       ? [
           "mysqldump --defaults-extra-file=nova_bm.cnf",
@@ -263,7 +263,7 @@ export function dumpCommand(address: DatabaseAddress): string {
           ...[...at, ...option("username", user)],
           "--no-owner --file=nova_bm.sql",
         ];
-  return ["umask 077;", ...words, shellArgument(database)].join(" ");
+  return ["umask 077;", ...options, shellArgument(database)].join(" ");
 }
 
 interface TableName {

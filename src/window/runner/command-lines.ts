@@ -13,7 +13,6 @@ import { lineOf, PLAN } from "./pipeline.ts";
 
 export interface RunCommandOptions {
   readonly run: string;
-  /** The last stage to run. */
   readonly until?: RunStage;
   /** While this file exists, no stage starts. */
   readonly pauseFile?: string;
@@ -36,24 +35,24 @@ export type OptionValues = { readonly [option: string]: unknown };
 /** The commands as functions, each with the options of its own command line. */
 export interface CommandFunctions {
   /** Every option of a command: these, connection files and defaults. */
-  readonly options: (command: string, words: OptionValues) => Promise<object>;
+  readonly options: (command: string, values: OptionValues) => Promise<object>;
   /** Runs a command and returns its exit status. */
   readonly perform: (command: string, options: object) => Promise<number>;
 }
 
 /** Saves decisions for later stages, also in the empty folder of an interrupted extract. */
-export async function saveDecisions(words: RunCommandOptions): Promise<void> {
-  const given = pick(words, Object.values(FOR_STAGES).flat());
-  if (Object.keys(given).length === 0) return;
-  await inRun(words.run, "run", { kind: "migration", create: true }, (run) =>
-    saveOptions(run, "run", given),
+export async function saveDecisions(options: RunCommandOptions): Promise<void> {
+  const decisions = pick(options, Object.values(FOR_STAGES).flat());
+  if (Object.keys(decisions).length === 0) return;
+  await inRun(options.run, "run", { kind: "migration", create: true }, (run) =>
+    saveOptions(run, "run", decisions),
   );
 }
 
-export function runAgain(words: RunCommandOptions): string {
-  const { hookTimeout } = words;
+export function runAgain(options: RunCommandOptions): string {
+  const { hookTimeout } = options;
   const choices = hookTimeout === HOOK_TIMEOUT ? {} : { hookTimeout };
-  return nextCommand("run", words, { ...pick(words, RUN_OPTIONS), ...choices });
+  return nextCommand("run", options, { ...pick(options, RUN_OPTIONS), ...choices });
 }
 
 const RUN_OPTIONS: readonly string[] = [
@@ -70,18 +69,18 @@ const HOOK_TIMEOUT = 300;
 export function planAnew(
   step: NextStep | null,
   files: RunFiles,
-  words: RunCommandOptions,
+  options: RunCommandOptions,
   changed: readonly string[],
 ): NextStep | null {
   // A rollback or extract comes first. A plan that is due anyway uses the new options.
   if (["extract", "rollback", "plan"].includes(step?.command ?? "")) return step;
-  const isAnySet = Object.keys(pick(words, changed)).length > 0;
+  const isAnySet = Object.keys(pick(options, changed)).length > 0;
   const isFirst = step?.command === "apply" && step.options === undefined;
   const { journal, plan } = files;
   if (changed.length === 0 || !(isAnySet || isFirst) || "missing" in plan) return step;
   const names = changed.map((name) => (name === "site" ? "site document" : `--${name}`));
   const what = `made with a different ${names.join(", ")}`;
-  const same = `use the same options as before: ${runAgain(words)}`;
+  const same = `use the same options as before: ${runAgain(options)}`;
   if ("missing" in journal || plansOf(journal.entries, IRONIC).includes(plan.sha256))
     throw gate(`the plan was ${what}, and was applied`, `Make a new plan, or ${same}`);
   if (changesNova(files))

@@ -19,11 +19,11 @@ export function expected(
   pace = USUAL_PACE,
 ): WindowStep {
   const { staged = 0, released = 0, takeOvers = 0 } = available(files.handover) ?? {};
-  const asked = {
+  const facts = {
     ...{ machines: staged - released, takeOvers, rows: remainingRows(files) },
     ...{ perMinute: perMinuteOf(files.run ?? ""), pace, measured },
   };
-  const step = stepOf(LOOKS[stage] ?? stage, asked);
+  const step = stepOf(LOOKS[stage] ?? stage, facts);
   // The plan names hosts whose nova-compute must be stopped.
   const { stopped = [] } = available(files.nova)?.plan?.counts ?? {};
   return stage === "apply" && step.seconds !== null && stopped.length > 0
@@ -50,6 +50,6 @@ export async function expectedIn(
 function remainingRows({ journal, plan }: RunFiles): number {
   if ("missing" in journal || "missing" in plan) return 0;
   const { rows, preExisting } = ownershipOf(journal.entries, IRONIC, plan.sha256);
-  const there = [...rows.values()].reduce((sum, more) => sum + more, preExisting.size);
-  return Math.max(0, plan.counts.nodes + plan.counts.ports - there);
+  const existing = [...rows.values()].reduce((sum, more) => sum + more, preExisting.size);
+  return Math.max(0, plan.counts.nodes + plan.counts.ports - existing);
 }

@@ -9,7 +9,7 @@ import { filesOf } from "./run-state.ts";
 
 export interface Advice {
   readonly next: string;
-  readonly why: string;
+  readonly reason: string;
   readonly takes: string;
   readonly undo: string;
 }
@@ -17,7 +17,7 @@ export interface Advice {
 const NOTHING = "nothing, because it does not write to any database";
 const AGAIN = "plan and apply, which load the machines again";
 const DONE: Advice = {
-  ...{ next: "nothing", why: "this run is done", takes: "0 s" },
+  ...{ next: "nothing", reason: "this run is done", takes: "0 s" },
   undo: "rollback --after-finish, as long as the machines are unchanged since the load",
 };
 
@@ -27,20 +27,20 @@ export async function advice(run: RunFolder): Promise<Advice> {
   const step = nextStepOf(files);
   const closed = await isWindowClosed(run);
   if (step === null) {
-    const reason = [DONE.why, ...machinesNotInIronic(files)].join("\n");
-    return within(closed, path, { ...DONE, why: reason });
+    const reason = [DONE.reason, ...machinesNotInIronic(files)].join("\n");
+    return within(closed, path, { ...DONE, reason: reason });
   }
   const { after: _after, note, ...bare } = step;
   const stage = stageOf(step);
   if (stage === null) {
     const undo = step.command === "show" ? NOTHING : AGAIN;
-    return { next: lineOf(bare, files), why: note ?? "", takes: "not known", undo };
+    return { next: lineOf(bare, files), reason: note ?? "", takes: "not known", undo };
   }
   const { seconds, source } = await expectedIn(run, files, stage);
   const undone = UNDONE_BY[stage];
   return within(undone !== null && closed, path, {
     next: lineOf(bare, files),
-    why: stageNote(step, stage),
+    reason: stageNote(step, stage),
     takes:
       seconds === null
         ? "not known, because this run has not done it yet"
@@ -53,10 +53,10 @@ export async function advice(run: RunFolder): Promise<Advice> {
 export async function adviceOf(
   run: RunFolder,
   { next, changed }: { readonly next: string; readonly changed: number },
-  why: string,
+  reason: string,
 ): Promise<Advice> {
   const undo = changed === 0 ? NOTHING : undoing("rollback", run.path);
-  return within(await isWindowClosed(run), run.path, { next, why, takes: "not known", undo });
+  return within(await isWindowClosed(run), run.path, { next, reason, takes: "not known", undo });
 }
 
 /** The reason for a stage, and the operator's tasks before it. */
@@ -80,8 +80,8 @@ const RESUMES =
 export function stageNote(step: NextStep, stage: RunStage): string {
   const { note, again } = step;
   if (again !== undefined) return `${again}: ${stage} is done again.`;
-  const why = stage === "apply" && step.options !== undefined ? RESUMES : WHY[stage];
-  return note !== undefined && isDecision(step) ? `${note}. ${why}` : why;
+  const reason = stage === "apply" && step.options !== undefined ? RESUMES : WHY[stage];
+  return note !== undefined && isDecision(step) ? `${note}. ${reason}` : reason;
 }
 
 /** Undo writes, so a closed window must be opened first. */

@@ -35,8 +35,8 @@ export interface RunProgress {
   opened: boolean;
   /** The last applied plan. A second apply would skip the same machines. */
   applied: string | null;
-  readonly words: RunCommandOptions;
-  readonly hands: CommandFunctions;
+  readonly options: RunCommandOptions;
+  readonly commands: CommandFunctions;
   readonly sink: Sink;
 }
 
@@ -57,35 +57,35 @@ export async function performed(
   stage: RunStage,
   at: At,
 ): Promise<number | null> {
-  const { words, hands, sink } = of;
+  const { options: runOptions, commands, sink } = of;
   const { step, files } = at;
-  const given: OptionValues = { run: words.run, ...(files !== null && optionsOf(step, files)) };
-  const { skipBlocked, watch } = words;
-  const patience: Waiting = { every: EVERY, sink, most: words.wait };
+  const base: OptionValues = { run: runOptions.run, ...(files !== null && optionsOf(step, files)) };
+  const { skipBlocked, watch } = runOptions;
+  const polling: Waiting = { every: EVERY, sink, most: runOptions.wait };
   switch (stage) {
     case "check": {
-      const options = await hands.options("check", { run: words.run, skipBlocked, watch });
+      const options = await commands.options("check", { run: runOptions.run, skipBlocked, watch });
       if (run !== null && at.writes)
-        await computesStopped(run, options as { novaDb?: string }, patience);
-      return hands.perform("check", options);
+        await computesStopped(run, options as { novaDb?: string }, polling);
+      return commands.perform("check", options);
     }
     case "apply": {
-      const staged = (words.staged || wasEverStaged(files)) && { staged: true };
+      const staged = (runOptions.staged || wasEverStaged(files)) && { staged: true };
       const second = await secondNight(files, sink);
-      const decided = { ...given, ...staged, ...second, skipBlocked, watch };
-      const options = await hands.options("apply", decided);
-      if (run !== null) await computesStopped(run, options as { novaDb?: string }, patience);
+      const decided = { ...base, ...staged, ...second, skipBlocked, watch };
+      const options = await commands.options("apply", decided);
+      if (run !== null) await computesStopped(run, options as { novaDb?: string }, polling);
       const first = step.options === undefined && !of.renewed;
-      return hands.perform("apply", options).catch((cause: unknown) => {
+      return commands.perform("apply", options).catch((cause: unknown) => {
         const isOld = cause instanceof MigrationError && cause.code === "N2I-E307";
         if (!first || !isOld) throw cause;
         return renewed(of, files);
       });
     }
     case "handover": {
-      const options = await hands.options("handover", given);
-      await conductorAlive(options as TargetOptions & { run: string }, patience);
-      return hands.perform("handover", options);
+      const options = await commands.options("handover", base);
+      await conductorAlive(options as TargetOptions & { run: string }, polling);
+      return commands.perform("handover", options);
     }
     case "takeover":
       // If machines were handed over, conductors are already running.
@@ -93,26 +93,26 @@ export async function performed(
         await sink.confirm(
           "Now start every ironic-conductor. The conductors take over the machines, and must be stopped before a rollback.",
         );
-      await takenOver((await hands.options("verify", given)) as VerifyRequest, patience);
+      await takenOver((await commands.options("verify", base)) as VerifyRequest, polling);
       return 0;
     case "final":
       await bootFilesStaged(files, sink);
       await sink.confirm(
         "Now correct nova.conf until `config --check` exits with status 0, restart nova-scheduler and start the new nova-compute. Once it creates or deletes a server, you cannot roll back.",
       );
-      await computeStarted((await hands.options("verify", given)) as VerifyRequest, patience);
+      await computeStarted((await commands.options("verify", base)) as VerifyRequest, polling);
       return 0;
     case "extract": {
-      const options = await hands.options(stage, given);
+      const options = await commands.options(stage, base);
       // A signal may end the process during extract, so decisions are saved first.
-      if (run === null) await saveDecisions(words);
-      return hands.perform(stage, options);
+      if (run === null) await saveDecisions(runOptions);
+      return commands.perform(stage, options);
     }
     case "power":
     case "plan":
     case "verify":
     case "finish":
-      return hands.perform(stage, await hands.options(stage, given));
+      return commands.perform(stage, await commands.options(stage, base));
   }
 }
 
@@ -146,14 +146,14 @@ async function bootFilesStaged(files: RunFiles | null, { confirm }: Sink): Promi
 
 /** After confirmation, replaces old readings and the plan. */
 async function renewed(of: RunProgress, files: RunFiles | null): Promise<number | null> {
-  const { words, hands, sink } = of;
+  const { options, commands, sink } = of;
   checkRenewable(files);
   await sink.confirm("The power readings are too old. Read every BMC and make the plan again?");
   of.renewed = true;
-  const { run } = words;
-  const asked = await hands.perform("power", await hands.options("power", { run }));
-  if (asked !== 0 && asked !== 3) return asked;
-  return (await hands.perform("plan", await hands.options("plan", { run }))) || null;
+  const { run } = options;
+  const status = await commands.perform("power", await commands.options("power", { run }));
+  if (status !== 0 && status !== 3) return status;
+  return (await commands.perform("plan", await commands.options("plan", { run }))) || null;
 }
 
 /** Seconds between two checks of the operator's work. */

@@ -69,20 +69,20 @@ export function machinesNotInIronic(files: RunFiles): readonly string[] {
   const { plan, run = "RUN" } = files;
   if (stepOf(files) !== null || "missing" in plan) return [];
   const { blocked, conflict } = plan.counts.verdicts;
-  const told = (machines: number, what: string, verdict: string): string =>
+  const message = (machines: number, what: string, verdict: string): string =>
     `${counted(machines, "machine is", "machines are")} ${what}: nova2ironic show ${shellArgument(`${run}/plan`)} --match Verdict=${verdict}`;
   const again = [EXTRACT, POWER].map((step) => lineOf(step, files));
   return [
     ...(blocked === 0
       ? []
       : [
-          told(blocked, "left behind", "blocked"),
+          message(blocked, "left behind", "blocked"),
           `Once the causes are fixed: ${[...again, nextCommand("run", { run })].join("\nthen: ")}`,
         ]),
     // Ironic may have the machine as a foreign node.
     ...(conflict === 0
       ? []
-      : [told(conflict, "in conflict with existing Ironic rows", "conflict")]),
+      : [message(conflict, "in conflict with existing Ironic rows", "conflict")]),
   ].flatMap((text) => text.split("\n"));
 }
 
@@ -99,14 +99,14 @@ export function nextStepOf(files: RunFiles): NextStep | null {
 const FIX = "fix the causes, or accept them in the site document, then run plan again";
 
 /** The same files would make the same plan. */
-function changeFirst({ asked, outdated }: RunFiles): NextStep {
-  if (asked === false) return POWER;
+function changeFirst({ hasReadings, outdated }: RunFiles): NextStep {
+  if (hasReadings === false) return POWER;
   return outdated === true ? PLAN : SHOW;
 }
 
 /** The next step of a run, from its files alone. Null if it is done. */
 export function stepOf(files: RunFiles): NextStep | null {
-  const { snapshot, plan, journal, nova, asked } = files;
+  const { snapshot, plan, journal, nova, hasReadings } = files;
   if ("missing" in snapshot)
     return !("missing" in journal) && plansInIronic(journal.entries).length === 0
       ? doneAgain(EXTRACT, snapshot, plan)
@@ -118,7 +118,7 @@ export function stepOf(files: RunFiles): NextStep | null {
   if (stale || (nova !== undefined && "missing" in nova))
     return (
       goOnBack(files) ??
-      ("missing" in plan && asked === false
+      ("missing" in plan && hasReadings === false
         ? POWER
         : doneAgain(PLAN, stale ? plan : (nova ?? plan), plan))
     );
@@ -144,19 +144,19 @@ function isFirst({ command, options }: NextStep): boolean {
 export function unfinished(files: RunFiles) {
   const { journal, plan, nova } = files;
   if ("missing" in journal || "missing" in plan) return null;
-  const told = (step: NextStep, why: string, fix = APPLY_FIRST) => {
-    return { why, fix, next: lineOf(step, files) };
+  const refusal = (step: NextStep, reason: string, fix = APPLY_FIRST) => {
+    return { reason, fix, next: lineOf(step, files) };
   };
   const back = goOnBack(files);
-  if (back !== null) return told(back, `its rollback is not complete: ${back.note}`, BACK_FIRST);
+  if (back !== null) return refusal(back, `its rollback is not complete: ${back.note}`, BACK_FIRST);
   const { entries } = journal;
   const step = withNovaRows(afterApply(files, entries, plan), files, entries);
   if (isFirst(step))
     return loadable(plan.counts) === 0
       ? null
-      : told(withNova(step, nova), "its plan is not applied");
+      : refusal(withNova(step, nova), "its plan is not applied");
   return step.command === "apply"
-    ? told(withNova(step, nova), "its load was stopped before it was complete")
+    ? refusal(withNova(step, nova), "its load was stopped before it was complete")
     : null;
 }
 
@@ -168,8 +168,8 @@ const BACK_FIRST =
 
 /** A stage whose file changed or is missing. The reason is shown before it is replaced. */
 function doneAgain(step: NextStep, file: object, plan: RunFiles["plan"]): NextStep {
-  const why = "missing" in file ? String(file.missing) : "it was made from a different snapshot";
-  return why.startsWith("N2I-E110 ") && "missing" in plan ? step : { ...step, again: why };
+  const reason = "missing" in file ? String(file.missing) : "it was made from a different snapshot";
+  return reason.startsWith("N2I-E110 ") && "missing" in plan ? step : { ...step, again: reason };
 }
 
 /**
@@ -184,7 +184,7 @@ export function isDecision({ command, note }: NextStep): boolean {
 function beforeLoading(counts: PlanCounts, files: RunFiles): NextStep {
   // This is no decision: the readings must use the settings of the conductors.
   if (requiresPower(counts))
-    return files.asked === false
+    return files.hasReadings === false
       ? { ...POWER, again: "conductors will use settings other than those of the last power check" }
       : { ...PLAN, again: "power was checked again after the plan was made" };
   return { ...changeFirst(files), note: `${nothingText(counts)}: ${FIX}` };
@@ -226,8 +226,8 @@ function afterApply(files: RunFiles, entries: Entries, { sha256, counts }: PlanF
     // The other machines are partly loaded.
     return open.length > 0 || waitsInNova(files, entries, away) ? LOADS_AGAIN : { ...PLAN, note };
   }
-  const there = [...rows.values()].reduce((sum, more) => sum + more, preExisting.size);
-  return open.length > 0 || there < counts.nodes + counts.ports ? GOES_ON : VERIFY;
+  const existing = [...rows.values()].reduce((sum, more) => sum + more, preExisting.size);
+  return open.length > 0 || existing < counts.nodes + counts.ports ? GOES_ON : VERIFY;
 }
 
 /** Nova's rows must be changed before the hand-over and before services start. */
@@ -279,7 +279,6 @@ function withFinish(step: NextStep, files: RunFiles): NextStep | null {
   return step.command === "finish" || step.note !== undefined ? step : { ...step, after: FINISH };
 }
 
-/** When finish ended the run. */
 export function endOf({ finish }: RunFiles): FinishState["end"] {
   return available(finish)?.end ?? null;
 }

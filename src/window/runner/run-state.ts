@@ -59,7 +59,7 @@ export async function handoverOf(
 /** Counts the hand-over of a staged load by machine. Null for another load. */
 export function createHandover(sha256: string, journal: Entries) {
   if (!wasStaged(journal, sha256)) return null;
-  const known = releasedNodes(journal);
+  const releasedUuids = releasedNodes(journal);
   let [staged, released, takeOvers] = [0, 0, 0];
   // Nodes that existed before the first plan were not staged by it.
   const first = plansOf(journal, IRONIC).every((one) => one === sha256);
@@ -69,7 +69,7 @@ export function createHandover(sha256: string, journal: Entries) {
       for (const { uuid, row } of nodesOf(line)) {
         if (row.maintenance === true) continue;
         staged += 1;
-        if (known.has(uuid)) released += 1;
+        if (releasedUuids.has(uuid)) released += 1;
         else if (row.provision_state === "active") takeOvers += 1;
       }
     },
@@ -84,12 +84,12 @@ async function remainingRowsOf(
   machines: TakenBack,
 ): Promise<RemainingRows> {
   const all = machines === "all";
-  const wants = ({ machine }: NovaStep) => all || machines.has(machine ?? "");
+  const selects = ({ machine }: NovaStep) => all || machines.has(machine ?? "");
   const files = await novaPlans(run);
   let rows = 0;
   for (const file of files)
     for (const leg of NOVA_LEGS)
-      rows += await countBack(novaJournalled(leg, file), entries, { wants });
+      rows += await countBack(novaJournalled(leg, file), entries, { selects });
   return { rows, machines };
 }
 
@@ -102,24 +102,24 @@ async function novaStateOf(
 ): Promise<NovaState | null> {
   const novaFiles = plan === null ? null : await novaPlanOf(run, plan);
   if (novaFiles === null && plansOf(entries, ...NOVA_NAMES).length === 0) return null;
-  const still =
+  const remaining =
     back === null ? null : await orMissingReason(() => remainingRowsOf(run, entries, back));
-  return { plan: novaFiles, entries, ...(still !== null && { still }) };
+  return { plan: novaFiles, entries, ...(remaining !== null && { remaining }) };
 }
 
 /** The contents of a run's folder. @param handover counts the hand-over of a staged load */
 export async function filesOf(
   run: RunFolder,
-  given: { readonly run: string },
+  options: { readonly run: string },
   handover: typeof handoverOf = handoverOf,
 ) {
   const snapshot = await orMissingReason(() => openSnapshot(`${run.path}/${SNAPSHOT}`));
   const plan = await orMissingReason(() => openPlan(`${run.path}/${PLAN}`));
   const journal = await orMissingReason(() => readJournal(run));
   const { entries = [] } = available(journal) ?? {};
-  const held =
+  const rows =
     takenBack(entries) === null ? null : await orMissingReason(() => loadedRowsOf(run, entries));
-  const back = awayOf({ journal, ...(held !== null && { held }) });
+  const back = awayOf({ journal, ...(rows !== null && { rows }) });
   const nova = await orMissingReason(() =>
     novaStateOf(run, available(plan)?.footer ?? null, entries, back),
   );
@@ -137,8 +137,8 @@ export async function filesOf(
     const end = await endOfRun(run);
     return { end, guards: knowsGuards(available(plan)?.header.target.release ?? "") };
   });
-  const known = !("missing" in plan || "missing" in journal);
-  const now = known ? ([run, plan.footer.sha256, journal.entries.length] as const) : null;
+  const isReadable = !("missing" in plan || "missing" in journal);
+  const now = isReadable ? ([run, plan.footer.sha256, journal.entries.length] as const) : null;
   const verified = now === null ? undefined : await readVerified(...now);
   const rehearsal = await readRehearsal(run);
   const files: RunFiles = {
@@ -146,12 +146,12 @@ export async function filesOf(
     ...(verified !== undefined && { verified }),
     compared: now !== null && (await wasCompared(...now)),
     finish,
-    run: given.run,
+    run: options.run,
     rest: !("missing" in plan) && plan.header.target.engine === "rest",
-    asked: power !== null && !isRejected,
+    hasReadings: power !== null && !isRejected,
     outdated: !("missing" in plan) && (await isOutdated(run, plan.header, power)),
     ...{ ...(nova !== null && { nova }), ...(boot !== null && { boot }) },
-    ...(held !== null && { held }),
+    ...(rows !== null && { rows }),
     snapshot:
       "missing" in snapshot
         ? snapshot
@@ -182,12 +182,12 @@ export async function filesOf(
 /** The facts of a run, and the next command. @param handover as in `filesOf` */
 export async function runState(
   run: RunFolder,
-  given: { readonly run: string } & Places,
+  options: { readonly run: string } & Places,
   handover: typeof handoverOf = handoverOf,
 ): Promise<RunState> {
-  const { files, plan } = await filesOf(run, given, handover);
+  const { files, plan } = await filesOf(run, options, handover);
   const state = statusOf(files);
-  const allocations = "missing" in plan ? null : await allocationsOf(given, plan.lines);
+  const allocations = "missing" in plan ? null : await allocationsOf(options, plan.lines);
   return { ...state, fields: { ...state.fields, ...(allocations !== null && { allocations }) } };
 }
 

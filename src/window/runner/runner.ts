@@ -52,42 +52,42 @@ const INTERRUPTED = [130, 143];
  * run's files, so the same command resumes after any interruption.
  * @throws MigrationError of a refused stage; N2I-E328 at a gate, N2I-E329
  */
-export async function walk(
-  words: RunCommandOptions,
-  hands: CommandFunctions,
+export async function runStages(
+  options: RunCommandOptions,
+  commands: CommandFunctions,
   sink: Sink,
 ): Promise<RunEnd> {
   const of: RunProgress = {
-    ...{ words, hands, sink, renewed: false, opened: false, applied: null, again: new Set() },
+    ...{ options, commands, sink, renewed: false, opened: false, applied: null, again: new Set() },
   };
   let before = "";
   let saved = false;
   for (;;) {
-    const { run, files, ...at } = await standing(words.run);
+    const { run, files, ...at } = await currentStep(options.run);
     // The plan's options are not needed before that stage.
     const step =
-      run === null || isBeyond("plan", words.until)
+      run === null || isBeyond("plan", options.until)
         ? at.step
-        : await plannedStep(run, files, at.step, words, hands);
+        : await plannedStep(run, files, at.step, options, commands);
     // Refused options are not saved.
-    if (!saved && run !== null) await saveDecisions(words);
+    if (!saved && run !== null) await saveDecisions(options);
     saved = run !== null;
     if (step === null) {
-      if (run !== null && (await closeWindow(run))) sink.say("The window is closed.");
-      for (const line of files === null ? [] : machinesNotInIronic(files)) sink.say(line);
+      if (run !== null && (await closeWindow(run))) sink.report("The window is closed.");
+      for (const line of files === null ? [] : machinesNotInIronic(files)) sink.report(line);
       return { ended: "done", at: null, status: 0 };
     }
-    const place = positionKey(step, files);
-    if (place === before)
+    const position = positionKey(step, files);
+    if (position === before)
       throw gate(`${stageOf(step) ?? step.command} succeeded, but must be done again`);
-    before = place;
+    before = position;
     const ended = await continueRun(of, run, step, files);
     if (ended !== null) return ended;
   }
 }
 
 /** The current step of a run. A new run starts with extract. */
-async function standing(path: string) {
+async function currentStep(path: string) {
   if (!existsSync(path)) return { run: null, step: EXTRACT, files: null };
   const run = await openRun(path, { create: false });
   // A folder that contains only hooks becomes a run by extract.
@@ -98,11 +98,11 @@ async function standing(path: string) {
 
 function positionKey(step: NextStep, files: RunFiles | null): string {
   if (files === null) return JSON.stringify([step]);
-  const { snapshot, plan, journal, verified, asked } = files;
+  const { snapshot, plan, journal, verified, hasReadings } = files;
   const entries = "missing" in journal ? journal.missing : journal.entries.length;
   const one = (of: typeof snapshot | typeof plan): string =>
     "missing" in of ? of.missing : of.sha256;
-  return JSON.stringify([step, one(snapshot), one(plan), entries, verified, asked]);
+  return JSON.stringify([step, one(snapshot), one(plan), entries, verified, hasReadings]);
 }
 
 /** @returns null to continue */
@@ -130,7 +130,7 @@ async function continueRun(
   const first = stage === "apply" && step.options === undefined;
   const stages = first ? checkedFirst(of, files) : [stage];
   for (const each of stages) {
-    if (isBeyond(each, of.words.until)) return { ended: "until", at: each, status: 0 };
+    if (isBeyond(each, of.options.until)) return { ended: "until", at: each, status: 0 };
     if (stage === "apply" && each === stages[0] && run !== null)
       await checkDeleted(run, step, files);
     const ended = await runStage(of, run, each, { step, files });
@@ -142,7 +142,7 @@ async function continueRun(
 /** check needs Ironic's database. */
 function checkedFirst({ sink }: RunProgress, files: RunFiles | null): readonly RunStage[] {
   if (files?.rest !== true) return ["check", "apply"];
-  sink.say(
+  sink.report(
     "Over REST, check is skipped because it reads Ironic's database. apply has its own checks.",
   );
   return ["apply"];
@@ -158,36 +158,36 @@ async function runStage(
   stage: RunStage,
   at: { readonly step: NextStep; readonly files: RunFiles | null },
 ): Promise<RunEnd | null> {
-  const { words, sink } = of;
-  await paused(words.pauseFile, sink);
+  const { options, sink } = of;
+  await paused(options.pauseFile, sink);
   // A run that stops before apply stops no service and opens no window.
-  const writes = !isBeyond("apply", words.until);
+  const writes = !isBeyond("apply", options.until);
   if (run !== null && writes && STAGES.indexOf(stage) >= STAGES.indexOf("check"))
     await inWindow(of, run);
-  const stages = stagesOf(words, at.files);
-  sink.stage(stages, stages.indexOf(stage), await takes(run, stage, at.files, words.watch));
-  if (run === null) sink.say(`${words.run} has no run yet. It begins with ${stage}.`);
-  if (at.step.again !== undefined) sink.say(`${stage} is done again: ${at.step.again}.`);
+  const stages = stagesOf(options, at.files);
+  sink.stage(stages, stages.indexOf(stage), await takes(run, stage, at.files, options.watch));
+  if (run === null) sink.report(`${options.run} has no run yet. It begins with ${stage}.`);
+  if (at.step.again !== undefined) sink.report(`${stage} is done again: ${at.step.again}.`);
   const stopped: RunEnd = { ended: "stopped", at: stage, status: null };
-  if (run !== null && !(await runHook(run, "before", stage, words.hookTimeout, sink)))
+  if (run !== null && !(await runHook(run, "before", stage, options.hookTimeout, sink)))
     return stopped;
   const status = await recorded(run, stage, () => performed(of, run, stage, { ...at, writes }));
   // If old readings prevented apply, the next step is determined again.
   if (status === null) return null;
   if (stage === "apply") of.applied = available(at.files?.plan)?.sha256 ?? null;
   if (INTERRUPTED.includes(status)) return { ...stopped, status };
-  const fine = GOES_ON[stage] ?? (stage === "apply" && words.skipBlocked ? [0, 3] : [0]);
+  const fine = GOES_ON[stage] ?? (stage === "apply" && options.skipBlocked ? [0, 3] : [0]);
   if (!fine.includes(status)) return { ended: "gate", at: stage, status };
-  const now = run ?? (await openRun(words.run, { create: false }));
-  return (await runHook(now, "after", stage, words.hookTimeout, sink)) ? null : stopped;
+  const now = run ?? (await openRun(options.run, { create: false }));
+  return (await runHook(now, "after", stage, options.hookTimeout, sink)) ? null : stopped;
 }
 
 /** The stages of this run. */
-function stagesOf(words: RunCommandOptions, files: RunFiles | null): readonly RunStage[] {
-  const staged = words.staged || files?.handover != null || wasEverStaged(files);
+function stagesOf(options: RunCommandOptions, files: RunFiles | null): readonly RunStage[] {
+  const staged = options.staged || files?.handover != null || wasEverStaged(files);
   const loaded = staged ? [] : ["handover"];
-  const left = files?.rest === true ? ["check", "handover", "takeover"] : loaded;
-  return STAGES.filter((stage) => !left.includes(stage));
+  const skipped = files?.rest === true ? ["check", "handover", "takeover"] : loaded;
+  return STAGES.filter((stage) => !skipped.includes(stage));
 }
 
 /** @throws MigrationError N2I-E328 if another command closed this run's window */
@@ -199,7 +199,7 @@ async function inWindow(of: RunProgress, run: RunFolder): Promise<void> {
     of.sink.askable();
   }
   const { at: since, by } = await openWindow(run);
-  if (!of.opened) of.sink.say(`Window: open since ${since} by ${by}.`);
+  if (!of.opened) of.sink.report(`Window: open since ${since} by ${by}.`);
   of.opened = true;
 }
 
@@ -238,26 +238,26 @@ async function plannedStep(
   run: RunFolder,
   files: RunFiles | null,
   step: NextStep | null,
-  words: RunCommandOptions,
-  hands: CommandFunctions,
+  argv: RunCommandOptions,
+  clients: CommandFunctions,
 ): Promise<NextStep | null> {
   if (files === null || "missing" in files.plan) return step;
-  const given = pick(words, FOR_STAGES.plan);
-  const options: { readonly site?: string } = await hands.options("plan", {
-    run: words.run,
+  const given = pick(argv, FOR_STAGES.plan);
+  const options: { readonly site?: string } = await clients.options("plan", {
+    run: argv.run,
     ...given,
   });
-  const leftOut = [words.without ?? []].flat();
+  const skipped = [argv.without ?? []].flat();
   // A missing file is no decision. Only the command line can remove an option.
   const changed = await changedOptions(
     run,
     options,
-    (name) => leftOut.includes(name) || camel(name) in given,
+    (name) => skipped.includes(name) || camel(name) in given,
   );
   const { site = null } = files.plan;
   const isOther =
     options.site === undefined
-      ? site !== null && leftOut.includes("site")
+      ? site !== null && skipped.includes("site")
       : (await (await loadMappings()).site(options.site)).sha256 !== site;
-  return planAnew(step, files, words, isOther ? [...changed, "site"] : changed);
+  return planAnew(step, files, argv, isOther ? [...changed, "site"] : changed);
 }

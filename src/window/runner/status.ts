@@ -23,14 +23,14 @@ export interface RunState {
   readonly fields: { readonly [stage: string]: string };
   readonly next: string;
   /** Machines that a finished run excluded, one line each. */
-  readonly left: readonly string[];
-  readonly standing: CurrentState;
+  readonly excluded: readonly string[];
+  readonly status: CurrentState;
   readonly back: readonly BackFirst[];
 }
 
 /** The facts of a run from its files alone, and the next step. */
 export function statusOf(files: RunFiles): RunState {
-  const { snapshot, plan, rehearsal, journal, handover, nova, boot, finish, held } = files;
+  const { snapshot, plan, rehearsal, journal, handover, nova, boot, finish, rows } = files;
   const taken = available(snapshot);
   const planned = available(plan)?.sha256 ?? null;
   return {
@@ -46,7 +46,7 @@ export function statusOf(files: RunFiles): RunState {
         return `${counted(nodes, "node")} and ${counted(ports, "port")} to add to ${release}, ${blocked} blocked, sha256 ${sha256.slice(0, 12)}${other}`;
       }),
       ...(rehearsal !== undefined && { rehearse: rehearsedText(rehearsal, planned) }),
-      apply: textOf(journal, ({ entries }) => appliedText(entries, held)),
+      apply: textOf(journal, ({ entries }) => appliedText(entries, rows)),
       ...(handover !== null && {
         handover: textOf(
           handover,
@@ -58,8 +58,8 @@ export function statusOf(files: RunFiles): RunState {
       ...(finish !== undefined &&
         loadOf(files) === "whole" && { finish: textOf(finish, finishText) }),
     },
-    ...{ next: nextOf(files), left: machinesNotInIronic(files) },
-    ...{ standing: currentStateOf(files), back: backFirst(files) },
+    ...{ next: nextOf(files), excluded: machinesNotInIronic(files) },
+    ...{ status: currentStateOf(files), back: backFirst(files) },
   };
 }
 
@@ -74,7 +74,7 @@ function finishText({ end, guards }: FinishState): string {
     : "not yet";
 }
 
-function novaText({ plan, entries, still }: NovaState): string {
+function novaText({ plan, entries, remaining: rest }: NovaState): string {
   const planned =
     plan === null
       ? "not in the plan"
@@ -82,13 +82,13 @@ function novaText({ plan, entries, still }: NovaState): string {
   const done = plansOf(entries, ...NOVA_NAMES).map((sha256) =>
     doneText(entries, NOVA_NAMES, sha256, "changed"),
   );
-  return [planned, ...done, ...(still === undefined ? [] : [textOf(still, remainingText)])].join(
+  return [planned, ...done, ...(rest === undefined ? [] : [textOf(rest, remainingText)])].join(
     "; ",
   );
 }
 
-function remainingText(still: RemainingRows): string {
-  return `of the machines that were removed from Ironic, ${counted(still.rows, "row is", "rows are")} not restored`;
+function remainingText(remaining: RemainingRows): string {
+  return `of the machines that were removed from Ironic, ${counted(remaining.rows, "row is", "rows are")} not restored`;
 }
 
 function bootText(boot: ReadonlyMap<string, number>): string {
@@ -112,20 +112,20 @@ function doneText(
   const sum = (of: (one: (typeof all)[number]) => number): number =>
     all.reduce((total, one) => total + of(one), 0);
   const [created, back] = [sum((one) => one.created), sum((one) => one.back)];
-  const [begun, open] = [sum((one) => one.begun.length), sum((one) => one.open.length)];
-  const left = sum((one) => one.left.size());
+  const [started, open] = [sum((one) => one.started.length), sum((one) => one.open.length)];
+  const skipped = sum((one) => one.skipped.size());
   return (
-    `plan ${sha256.slice(0, 12)}: ${counted(created, "row")} ${done} in ${count(begun - open)}` +
+    `plan ${sha256.slice(0, 12)}: ${counted(created, "row")} ${done} in ${count(started - open)}` +
     `${open > 0 ? `, ${count(open)} begun and not recorded as done` : ""}` +
     `${back > 0 ? `, ${counted(back, "row")} rolled back` : ""}` +
-    `${left > 0 ? `, ${counted(left, "row")} left by rollback` : ""}`
+    `${skipped > 0 ? `, ${counted(skipped, "row")} left by rollback` : ""}`
   );
 }
 
-function appliedText(entries: Entries, held: RunFiles["held"]): string {
+function appliedText(entries: Entries, loadedRows: RunFiles["rows"]): string {
   const plans = plansOf(entries, IRONIC);
   const parts = plans.map((sha256) => doneText(entries, [IRONIC], sha256, "created"));
-  return [...parts, loadedRowsText(held) ?? []].flat().join("; ") || "nothing was loaded";
+  return [...parts, loadedRowsText(loadedRows) ?? []].flat().join("; ") || "nothing was loaded";
 }
 
 /** The progress of a run with its plan, from its files alone. */
@@ -164,7 +164,7 @@ function loadedOf(files: RunFiles, ended: boolean): CurrentState["load"] {
   const planned = available(files.nova)?.plan ?? null;
   if (load === "none") {
     const isPresent = [IRONIC, ...NOVA_NAMES].some((name) =>
-      isHeld(ownershipOf(journal.entries, name, plan.sha256)),
+      mayHaveRows(ownershipOf(journal.entries, name, plan.sha256)),
     );
     return isPresent ? "part" : "none";
   }
@@ -174,7 +174,7 @@ function loadedOf(files: RunFiles, ended: boolean): CurrentState["load"] {
 }
 
 /** Whether rows of this run exist, or may exist. */
-function isHeld({ open, rows, undone }: Ownership): boolean {
+function mayHaveRows({ open, rows, undone }: Ownership): boolean {
   return (
     open.some((span) => undone.get(keyOf(span)) !== "all") ||
     [...rows.values()].some((count) => count > 0)

@@ -50,7 +50,7 @@ export async function until(
           ? ` It checks every ${every} s. To stop, press Ctrl-C. The same command resumes.`
           : "";
       const since = reported === "" ? "" : ` (${duration((now - began) / 1000)})`;
-      sink.say(`Waiting${since}: ${missing}${again}`);
+      sink.report(`Waiting${since}: ${missing}${again}`);
       [reported, at] = [kind, now];
     }
     if (most !== undefined && now - began > most * 1000)
@@ -63,7 +63,7 @@ export async function until(
 export async function computesStopped(
   run: RunFolder,
   { novaDb }: { readonly novaDb?: string },
-  patience: Waiting,
+  polling: Waiting,
 ): Promise<void> {
   const { footer } = await openPlan(`${run.path}/${PLAN}`);
   const nova = await novaPlanOf(run, footer);
@@ -77,75 +77,75 @@ export async function computesStopped(
       if (hosts.length === 0) return null;
       const names = hosts.map(({ host }) => host);
       return `stop nova-compute on ${listed(names, NAMED)}. Each counts as stopped one minute after its last report.`;
-    }, patience);
+    }, polling);
   });
 }
 
 export async function conductorAlive(
-  asked: TargetOptions & Pick<VerifyRequest, "run" | "keyFile">,
-  patience: Waiting,
+  request: TargetOptions & Pick<VerifyRequest, "run" | "keyFile">,
+  polling: Waiting,
 ): Promise<void> {
-  const { plan, seal, mappings } = await openToVerify(asked);
+  const { plan, seal, mappings } = await openToVerify(request);
   await closing(async (keep) => {
-    const backend = keep(await openBackend(asked, mappings, { readOnly: true }, ignore));
+    const backend = keep(await openBackend(request, mappings, { readOnly: true }, ignore));
     const { target } = await backend.open(plan.header.target.release, seal);
     await until(async () => {
       const { conductors } = await target.service();
       return conductors.some(({ alive }) => alive)
         ? null
         : "start every ironic-conductor; none is alive.";
-    }, patience);
+    }, polling);
   });
 }
 
-export function takenOver(asked: TakeoverRequest, patience: Waiting): Promise<void> {
+export function takenOver(request: TakeoverRequest, polling: Waiting): Promise<void> {
   return until(async () => {
-    const { states, faults, accept } = await verifyTakeover(asked, quiet(patience.sink));
+    const { states, faults, accept } = await verifyTakeover(request, quiet(polling.sink));
     if (isHandedOver(states) && faults === 0) return null;
     const { done, staged, waiting, failed, missing } = states;
     const logs = faults > 0 ? `; ${counted(faults, "error")} in conductors' logs` : "";
     if (isHandedOver(states)) {
       // Log lines never disappear, so the operator confirms them.
       const logged = `conductors' logs have ${counted(faults, "error")}`;
-      await patience.sink.confirm(
-        `Every machine is taken over, and ${logged} (${lister(asked.run, "takeover")}). Continue?`,
+      await polling.sink.confirm(
+        `Every machine is taken over, and ${logged} (${lister(request.run, "takeover")}). Continue?`,
       );
       await accept(logged);
       return null;
     }
     const todo = waiting + staged > 0 ? "start every ironic-conductor" : "fix the failed machines";
-    return `${todo}; ${counted(done, "machine is", "machines are")} taken over, ${waiting + staged} wait, ${failed + missing} failed${logs} (${lister(asked.run, "takeover")}).`;
-  }, patience);
+    return `${todo}; ${counted(done, "machine is", "machines are")} taken over, ${waiting + staged} wait, ${failed + missing} failed${logs} (${lister(request.run, "takeover")}).`;
+  }, polling);
 }
 
-export function computeStarted(asked: VerifyRequest, patience: Waiting): Promise<void> {
+export function computeStarted(request: VerifyRequest, polling: Waiting): Promise<void> {
   return until(async () => {
-    const seen = { powerUnknown: 0, ironic: 0, nova: 0 };
-    const sink = quiet(patience.sink, (verdict) => count(verdict, seen));
-    const verified = await verifyRun({ ...asked, final: true }, sink);
+    const counts = { powerUnknown: 0, ironic: 0, nova: 0 };
+    const sink = quiet(polling.sink, (verdict) => count(verdict, counts));
+    const verified = await verifyRun({ ...request, final: true }, sink);
     const faults = verified.computes?.faults ?? 0;
     if (!isEqual(verified))
-      return `${missingText(asked.run, seen)} (${lister(asked.run, "final")}).`;
+      return `${missingText(request.run, counts)} (${lister(request.run, "final")}).`;
     if (faults === 0) return null;
     const logged = `nova-compute logs have ${counted(faults, "fault")}`;
-    await patience.sink.confirm(
-      `Nova has every machine, and ${logged} (${lister(asked.run, "final")}). Continue?`,
+    await polling.sink.confirm(
+      `Nova has every machine, and ${logged} (${lister(request.run, "final")}). Continue?`,
     );
     await verified.accept(logged);
     return null;
-  }, patience);
+  }, polling);
 }
 
 /** Rows that differ, by the system to fix. */
 type DifferenceCounts = Record<"powerUnknown" | "ironic" | "nova", number>;
 
-function count({ resource, state, differs }: RowVerdict, seen: DifferenceCounts): void {
+function count({ resource, state, differs }: RowVerdict, counts: DifferenceCounts): void {
   // A conductor reads the power of a machine some time after the takeover.
   const isPower = differs.length === 1 && differs[0]?.field === "power_state";
   if (state === "validated" || state === "used") return;
-  if (resource !== "node" && resource !== "port") seen.nova += 1;
-  else if (isPower && differs[0]?.found === null) seen.powerUnknown += 1;
-  else seen.ironic += 1;
+  if (resource !== "node" && resource !== "port") counts.nova += 1;
+  else if (isPower && differs[0]?.found === null) counts.powerUnknown += 1;
+  else counts.ironic += 1;
 }
 
 function missingText(run: string, { powerUnknown, ironic, nova }: DifferenceCounts): string {
@@ -169,7 +169,7 @@ function lister(run: string, look: "takeover" | "final"): string {
 
 function quiet(sink: Sink, each: (verdict: RowVerdict) => void = ignore): Sink {
   return {
-    ...{ ...verdictsTo(sink, each), say: ignore, result: ignore },
+    ...{ ...verdictsTo(sink, each), report: ignore, result: ignore },
     during: (_title, _machines, work) => work(ignore, ignore),
   };
 }

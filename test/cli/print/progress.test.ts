@@ -131,10 +131,10 @@ test("while nothing is done no end is foretold that is nearer than the last one 
   );
   assert.equal(measure(280, 280, 13_000, 0, { idle: 10_000 }).idle, undefined);
   // Machines that come in groups: the stage measures their rate.
-  const slow = measure(40, 88, 300_000, 0, { own: 0.2 });
+  const slow = measure(40, 88, 300_000, 0, { pace: 0.2 });
   assert.deepEqual([slow.rate, slow.eta], [0.2, 240]);
   assert.equal(sentence(slow, true), "40 of 88 (45 %), 12 a minute, ETA 4 min 00 s");
-  assert.equal(sentence(measure(8, 88, 300_000, 0, { own: null }), true), "8 of 88 (9 %)");
+  assert.equal(sentence(measure(8, 88, 300_000, 0, { pace: null }), true), "8 of 88 (9 %)");
 });
 
 test("durations are written for people", () => {

@@ -15,7 +15,7 @@ test("a healthy BMC tells its power in nine round trips, and its session is clos
     assert.deepEqual([answer.manufacturer, answer.device, answer.firmware], [4753, 3842, "5.03"]);
     assert.equal(answer.attempts, 1);
     assert.equal(answer.rtt, 2);
-    assert.equal(answer.askedAt, "2026-01-01T00:00:00.000Z");
+    assert.equal(answer.startedAt, "2026-01-01T00:00:00.000Z");
     assert.deepEqual(bmc.seen, ["06/3b", "00/01", "06/01", "06/3c"]);
     assert.deepEqual([sent, bmc.open(), took], [9, 0, 18]);
   }

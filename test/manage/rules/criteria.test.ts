@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MARK, type PortFacts, whyNot } from "../../../src/manage/rules/criteria.ts";
+import { MARK, type PortFacts, rejectionReasons } from "../../../src/manage/rules/criteria.ts";
 import { requestFaults } from "../../../src/manage/rules/request.ts";
 import type { NetworkPort, Nic, RunningNode } from "../../../src/model/ironic/adoptable.ts";
 
@@ -13,7 +13,7 @@ const NODE: RunningNode = {
   ...{ properties: {}, instance_info: {}, extra: {}, created_at: null, nics: [NIC] },
 };
 const PORT: NetworkPort = { id: "v", mac_address: MAC, device_id: "", device_owner: "" };
-const BESIDE: PortFacts = { ports: new Map([["v", PORT]]), twice: new Set() };
+const BESIDE: PortFacts = { ports: new Map([["v", PORT]]), duplicates: new Set() };
 
 const FAILING: readonly (readonly [Partial<RunningNode>, string])[] = [
   [{ provision_state: "deploy failed" }, "it is deploy failed, not active"],
@@ -30,20 +30,21 @@ const FAILING: readonly (readonly [Partial<RunningNode>, string])[] = [
 ];
 
 test("each criterion is told by itself, and all that fail together", () => {
-  assert.deepEqual(whyNot(NODE, BESIDE), []);
-  for (const [more, why] of FAILING) assert.deepEqual(whyNot({ ...NODE, ...more }, BESIDE), [why]);
+  assert.deepEqual(rejectionReasons(NODE, BESIDE), []);
+  for (const [more, why] of FAILING)
+    assert.deepEqual(rejectionReasons({ ...NODE, ...more }, BESIDE), [why]);
   const all = { ...NODE, provision_state: "available", retired: true, resource_class: null };
   const told = "it is available, not active; it has no resource class; it is retired";
-  assert.equal(whyNot(all, BESIDE).join("; "), told);
+  assert.equal(rejectionReasons(all, BESIDE).join("; "), told);
   const whole = { instance_uuid: "i", allocation_uuid: "i" };
-  assert.deepEqual(whyNot({ ...NODE, ...whole }, BESIDE), ["it already has instance i"]);
+  assert.deepEqual(rejectionReasons({ ...NODE, ...whole }, BESIDE), ["it already has instance i"]);
 });
 
 test("a card without a tenant's port needs no Neutron, and one bonded to another's MAC will do", () => {
   const bare = { ...NODE, nics: [{ ...NIC, vif: null }] };
-  assert.deepEqual(whyNot(bare, { ports: null, twice: new Set() }), []);
+  assert.deepEqual(rejectionReasons(bare, { ports: null, duplicates: new Set() }), []);
   const bond: Nic = { is: "portgroup", uuid: "g", address: null, vif: "v" };
-  assert.deepEqual(whyNot({ ...NODE, nics: [{ ...NIC, vif: null }, bond] }, BESIDE), []);
+  assert.deepEqual(rejectionReasons({ ...NODE, nics: [{ ...NIC, vif: null }, bond] }, BESIDE), []);
 });
 
 test("a port that some device has is that device's, unless it is the node", () => {
@@ -51,10 +52,10 @@ test("a port that some device has is that device's, unless it is the node", () =
     ...BESIDE,
     ports: new Map([["v", { ...PORT, device_id, device_owner: "baremetal:none" }]]),
   });
-  assert.deepEqual(whyNot(NODE, held("u")), []);
-  assert.deepEqual(whyNot(NODE, held("x")), ["VIF v belongs to baremetal:none x"]);
-  const twice = { ...BESIDE, twice: new Set(["v"]) };
-  assert.deepEqual(whyNot(NODE, twice), ["VIF v is attached to more than one port"]);
+  assert.deepEqual(rejectionReasons(NODE, held("u")), []);
+  assert.deepEqual(rejectionReasons(NODE, held("x")), ["VIF v belongs to baremetal:none x"]);
+  const twice = { ...BESIDE, duplicates: new Set(["v"]) };
+  assert.deepEqual(rejectionReasons(NODE, twice), ["VIF v is attached to more than one port"]);
 });
 
 test("of a port that fails in several ways, each is told", () => {
@@ -73,7 +74,10 @@ test("of a port that fails in several ways, each is told", () => {
     [new Map<string, NetworkPort>(), ["VIF v is not in Neutron"]],
     [null, ["VIF v cannot be read: no endpoint of Neutron is known"]],
   ] as const)
-    assert.deepEqual(whyNot(NODE, { ports, twice, named }), [...first, ...why]);
+    assert.deepEqual(rejectionReasons(NODE, { ports, duplicates: twice, selected: named }), [
+      ...first,
+      ...why,
+    ]);
 });
 
 test("Nova takes a name that Ironic does not, and neither a control character", () => {

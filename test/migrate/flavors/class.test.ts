@@ -20,13 +20,13 @@ test("a server that was never scheduled keeps no flavor from its resource class,
   facts.flavors.set(1, new Set(["baremetal"]));
   const asked = {
     images: { do: "keep" },
-    named: new Set<string>(),
+    selected: new Set<string>(),
     classes: true,
     copies: false,
   } as const;
   const planned = (...hosts: readonly string[]) =>
     planFlavors(
-      { place: "nova", flavors: [flavor], specs: [], hosts: new Map([[1, hosts]]) },
+      { schema: "nova", flavors: [flavor], specs: [], hosts: new Map([[1, hosts]]) },
       facts,
       asked,
       "2014-12-01 00:00:00",

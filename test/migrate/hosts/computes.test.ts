@@ -212,7 +212,7 @@ test("a machine that is packed is the one it was, however its instance is spelle
   const choice = choiceOf(["group:rack7=metal"]);
   const placed = lines.map((line, at) => placedOf({ ...LINE, ...line }, at, choice));
   assert.deepEqual(
-    placed.map(({ host, kept, alone, accepted }) => [host, kept, alone, accepted]),
+    placed.map(({ host, unchanged: kept, alone, accepted }) => [host, kept, alone, accepted]),
     [
       ["metal", false, true, ""],
       [null, true, false, ""],

@@ -64,7 +64,7 @@ for (const words of [
   ["group:rack7=metal", "group:rack7=iron"],
 ])
   test(`${words.join(" and ")} contradict each other`, () => {
-    assert.throws(() => choiceOf(words), /^MigrationError: .*names both metal and iron/);
+    assert.throws(() => choiceOf(words), /^MigrationError: .*specifies both metal and iron/);
     assert.equal(choiceOf([...words.slice(0, 1), ...words.slice(0, 1)]).targets.size, 1);
   });
 
@@ -107,7 +107,7 @@ function codes(
     gate(
       MACHINE,
       { uuid: "b-1", host, node: "A-1" },
-      { host, known: true, loads: true, ...runs },
+      { host, isServed: true, loads: true, ...runs },
     ).map(({ code }) => code),
   );
 }
@@ -122,7 +122,7 @@ test("where Nova allows one compute host, it is that of the first machine; later
 test("a machine that does not load for another reason decides nothing", () => {
   const first = [
     ["c-9", { loads: false }],
-    ["c-8", { known: false }],
+    ["c-8", { isServed: false }],
     ["c-7", { host: "c-6" }],
   ] as const;
   assert.deepEqual(codes(true, [...first, ...HOSTS.slice(0, 2)]), [
@@ -135,7 +135,7 @@ test("everything wrong with an instance's place is told in one finding", () => {
   const [found] = createGate(true, { engine: "mysql" })(
     MACHINE,
     { uuid: "b-1", host: null, node: "a-2" },
-    { host: "c-1", known: false, loads: true },
+    { host: "c-1", isServed: false, loads: true },
   );
   assert.equal(
     found?.message,
@@ -144,7 +144,7 @@ test("everything wrong with an instance's place is told in one finding", () => {
 });
 
 test("another spelling of a node is its machine to MySQL alone", () => {
-  const runs = { host: "c-1", known: true, loads: true };
+  const runs = { host: "c-1", isServed: true, loads: true };
   for (const [engine, node, faults] of [
     ["mysql", "A-1", 0],
     ["postgresql", "A-1", 1],

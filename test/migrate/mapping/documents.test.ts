@@ -80,7 +80,10 @@ test("mapping documents that do not fit each other are told, all at once", () =>
     /^mappings\/heads.json: \/steps none ends with mitaka's f6fdb920c182/,
     /^mappings\/hardware.json: \/ icehouse is not a release in mappings\/targets/,
     ...after("ocata").map(
-      (release) => new RegExp(`^mappings/targets/${release}.json: /drivers tilera-2 is no row of`),
+      (release) =>
+        new RegExp(
+          `^mappings/targets/${release}.json: /drivers tilera-2 is not a row in mappings/drivers.json$`,
+        ),
     ),
   ]);
 });
@@ -121,8 +124,8 @@ for (const release of RELEASES) {
       [
         ...needed.map(() => /^mappings\/rules.json: \/node no rule sets uuid/),
         new RegExp(`^site.yaml: /rules/node/0/to rack is not a column of ${release}`),
-        new RegExp(`^/rules/node/1/to \\$rack is no key of ${release}`),
-        new RegExp(`^/rules/port/0/to \\$colour is no key of ${release}`),
+        new RegExp(`^/rules/node/1/to \\$rack is not a key of ${release}`),
+        new RegExp(`^/rules/port/0/to \\$colour is not a key of ${release}`),
       ],
     );
   });

@@ -212,7 +212,7 @@ for (const engine of engines("sqlite", "mysql"))
     const apply = ["apply", ...at, ...writer, ...novaWriter, "--yes", "-q"];
     const instance = (id: number) => nova.db("instances").where({ id });
     const stale = async (saying: RegExp): Promise<void> =>
-      void (await refused(apply, 4, "N2I-E300", [saying, /extract again/]));
+      void (await refused(apply, 4, "N2I-E300", [saying, /run extract and plan again/]));
 
     const [row] = await instance(1);
     const came = caseUuid("instance", 77);

@@ -31,9 +31,9 @@ test("the rows follow a run from its plan to its load, and a copy of it is anoth
   await checkSays(made, "Flavors", /^Warning: .* \(2\): unused metal, half metal\./);
   await tenants.clone().update(had);
   assert.match(planned("Aggregates"), /^Success/);
-  assert.match(planned("Images"), /^Success: Each is named/);
+  assert.match(planned("Images"), /^Success: Each image is specified/);
   for (const later of ["Instance mappings", "Allocations"])
-    assert.match(planned(later), /^Success: Nova of juno needs none/);
+    assert.match(planned(later), /^Success: Nova in juno does not require it/);
   const conf = join(made.folder, "old-host.conf");
   writeFileSync(conf, "[DEFAULT]\nhost = compute-1\n");
   const { err } = await runs(2, ["config", ...made.at, "--nova-conf", conf]);
@@ -74,7 +74,7 @@ test("Glance is asked for images by their ids, and what it does not tell is a ro
   const env = { ...bare, OS_IMAGE_ENDPOINT_OVERRIDE: await listening(t, glance) };
   const images = async () => (await checkRows(made, ["--glance"], env))("Images");
   // The ramdisk that the tenants were made with is gone.
-  assert.match(await images(), /^Warning: Images of tenants.* \(1\): .*000c is not there/);
+  assert.match(await images(), /^Warning: Images of tenants.* \(1\): .*000c does not exist/);
   assert.deepEqual(asked.length, new Set(asked).size);
   assert.equal(asked.length, 5);
   kernel = "queued";
@@ -164,7 +164,7 @@ test("flavors of nova_api are looked at there, by the plan that changes them", a
   // The data migration of Nova has left one in nova; those of nova_api are all changed.
   assert.match(rows("Flavors"), /^Warning: .* \(1\): half metal\./);
   assert.match(rows("Privileges"), /^Success: null/);
-  assert.match(rows("Images"), /^Success: Each is named/);
+  assert.match(rows("Images"), /^Success: Each image is specified/);
   assert.match(rows("Instance mappings"), /^Failure: .* \(2\): /);
   await made.api.db("flavor_extra_specs").insert({
     ...{ id: 90, flavor_id: 3, key: "baremetal:deploy_kernel_id", value: "old" },

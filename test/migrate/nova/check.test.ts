@@ -120,7 +120,10 @@ for (const engine of engines()) {
       ...["Target empty or ours", "Conductors stopped or staged", "Power state in maintenance"],
     ]);
     assert.equal(status, 2);
-    assert.match(of("Evacuation records"), /^Evacuation records, .* \(1\): .*from compute-9/);
+    assert.match(
+      of("Evacuation records"),
+      /^Evacuation records: nova-compute destroys .* \(1\): .*from compute-9/,
+    );
     assert.match(of("Unmatched instances"), /bm_nodes\.id=3 lost is unknown to nova/);
     assert.match(of("Target empty or ours"), /\(2\): .*001 with our mark, .*000000000009\./);
   });
@@ -134,7 +137,7 @@ for (const engine of engines()) {
     assert.equal(status, 2, out);
     assert.match(
       out,
-      /\| Check: nova-compute stopped +\|\n\| Result: Failure +\|\n\| Details: Hosts whose nova-compute/,
+      /\| Check: nova-compute stopped +\|\n\| Result: Failure +\|\n\| Details: Hosts with a nova-compute that reports/,
     );
     assert.match(out, /systemctl stop nova-compute/);
   });

@@ -19,7 +19,7 @@ test("verify with nova counts what it compared, and fails on a cloud that lost e
   const before = await runs(0, words.slice(0, -1));
   assert.match(
     before.err,
-    /0 rows of the plan, 4 machines, 4 instances, 0 hypervisors compared; 0/,
+    /0 rows in the plan, 4 machines, 4 instances, 0 hypervisors compared; 0/,
   );
   assert.match(
     before.err,
@@ -78,17 +78,17 @@ test("verify with nova counts what it compared, and fails on a cloud that lost e
   assert.match(used.err, /0 mismatched, .* 1 changed by use since the hand-over/);
   assert.match((await runs(0, [...words, "--all-rows"])).out, /node .*000002 .* used /);
   // Nova frees it: for a moment both are there, and the row says what to do.
-  const again = /instance .*: refers to this node, .* wait a minute, then run verify again/;
+  const again = /instance .*: refers to this node, .* Wait a minute, then run verify again/;
   const [left] = await nova.db("instances").where({ uuid: old });
   await nova.db("instances").where({ uuid: old }).update({ deleted: 0, task_state: "deleting" });
   assert.match((await runs(2, words)).out, again);
   await nova.db("instances").where({ uuid: old }).update({ task_state: null });
   const stays = (await runs(2, words)).out;
   assert.match(stays, /refers to this node/);
-  assert.doesNotMatch(stays, /wait a minute/);
+  assert.doesNotMatch(stays, /Wait a minute/);
   await nova.db("instances").where({ uuid: old }).update(left);
   await node().update({ provision_state: "available", instance_uuid: old });
-  assert.match((await runs(2, words)).out, /node .*000002 .*mismatched .*wait a minute/);
+  assert.match((await runs(2, words)).out, /node .*000002 .*mismatched .*Wait a minute/);
   await node().update({ provision_state: "active", instance_uuid: next.uuid });
   await nova.db("instances").where({ id: 900 }).update({ host: "elsewhere" });
   assert.match((await runs(2, words)).out, /instance .*000900: host is "elsewhere"/);

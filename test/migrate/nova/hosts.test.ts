@@ -87,14 +87,17 @@ for (const engine of engines("sqlite", "mysql"))
     // Juno's nova keeps no records, and needs none to destroy.
     assert.match(
       kept.evacuations,
-      /^Failure: .*every instance on its machines.*Instances are not under .*\(2\): /s,
+      /^Failure: .*every instance on its machines.*Instances whose host is not the nova-compute of their machine, and which .* destroys when it starts \(2\): /s,
     );
     await runs(0, ["plan", ...both, ...HOST]);
-    assert.match((await look()).places, /^Success: 3 instances name/);
+    assert.match(
+      (await look()).places,
+      /^Success: 3 instances have the nova-compute host of the machine/,
+    );
     await runs(0, ["apply", ...at, ...writer, ...novaWriter, "--yes", "-q"]);
     await runs(0, ["plan", ...both, ...HOST]);
     const loaded = await look();
-    assert.match(loaded.places, /^Success: 3 instances name/);
+    assert.match(loaded.places, /^Success: 3 instances have the nova-compute host of the machine/);
     assert.match(loaded.unmatched, /^Success/);
     assert.match(loaded.loaded, /^Success/);
     const [other] = await nova.db("instances").where({ id: 100_000 });

@@ -66,7 +66,7 @@ test("deploy images are looked up in Glance by their names, and what is not exac
   glance.answer = null;
   assertRefusal(await plans({}), 64, "N2I-E106", /image service/);
   const wrong = await plans({ ...glance.env, OS_PASSWORD: "another" });
-  assertRefusal(wrong, 12, "N2I-E211", /refuses the login/);
+  assertRefusal(wrong, 12, "N2I-E211", /rejects the credentials/);
   const ran = await ends(0, plans());
   const words = planWords(folder, "nova");
   assert.match(words, /"old-kernel".*"id-of-the-kernel"/);

@@ -18,7 +18,7 @@ test("plan, apply and their options say no when they do not fit each other", asy
     [[...nova, "--deploy-kernel", "x"], /--deploy-kernel needs --deploy-ramdisk/],
     [
       [...nova, "--flavor-images", "delete", "--deploy-kernel", "x"],
-      /--flavor-images delete and --deploy-kernel exclude/,
+      /--flavor-images delete and --deploy-kernel are mutually exclusive/,
     ],
     [[...nova, "--compute-host", "nobody:x=y"], /--compute-host takes NAME/],
     [[...nova, "--compute-host", ""], /--compute-host takes NAME/],
@@ -79,7 +79,7 @@ test("a plan is shown by its folder, its manifest or each of its files", async (
     /requires a plan folder/,
   ]);
   for (const file of ["snapshot.jsonl", "plan/nova-hosts.jsonl"])
-    await refused(["show", `${run}/${file}`, "--diff", "1"], 64, "N2I-E100", [/--diff needs/]);
+    await refused(["show", `${run}/${file}`, "--diff", "1"], 64, "N2I-E100", [/--diff requires/]);
   await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
   await refused(["show", `${run}/plan`, "--nova"], 4, "N2I-E114", [/was made without Nova/]);
 });

@@ -45,7 +45,7 @@ test("a plan that is wanted otherwise is made again, and is not once it was appl
   await ends(0, made.act(["apply"]));
   const late = await walk(made, "--max-unreachable", "3", "--allow-other-nodes");
   const err = late.err.slice(late.err.indexOf("ERROR "));
-  const why = /with another --allow-other-nodes, --max-unreachable.*applied/;
+  const why = /with a different --allow-other-nodes, --max-unreachable, and was applied/;
   assertRefusal({ ...late, out: "", err }, 4, "N2I-E328", why);
   // What is refused is neither repeated nor saved.
   assert.doesNotMatch(late.err, /nova2ironic run .*--(beside|max)/);
@@ -130,21 +130,24 @@ test("a plan whose flavors are changed is not made again, and is once they are t
   assert.match(stopped.err, /^Stopped on request\. Nothing is loaded\.$/m);
   assert.match(stopped.err, /^Stopped on request at apply\.\nNext: nova2ironic run /m);
   assert.equal(stopped.err.match(/Next: /g)?.length, 1, stopped.err);
-  const back = /or roll back first: nova2ironic rollback --run \S+ --all$/m;
+  const back = /Or roll back first: nova2ironic rollback --run \S+ --all$/m;
   const isRefused = async (why: RegExp, ...more: readonly string[]): Promise<void> => {
     const late = await walk(made, ...more);
     const err = late.err.slice(late.err.indexOf("ERROR "));
     assertRefusal({ ...late, out: "", err }, 4, "N2I-E328", why);
     assert.match(err, back);
   };
-  await isRefused(/with another --allow-other-nodes, and rows of Nova/, "--allow-other-nodes");
+  await isRefused(
+    /with a different --allow-other-nodes, and some of the Nova rows/,
+    "--allow-other-nodes",
+  );
   const file = join(made.folder, "site.json");
   const site = readFileSync(file, "utf8");
   writeFileSync(file, `${site}\n`);
-  await isRefused(/another site document, and rows of Nova/);
+  await isRefused(/a different site document, and some of the Nova rows/);
   await ends(0, made.act(["rollback", "--all"]));
   const anew = await walk(made, "--until", "plan");
-  assert.match(anew.err, /^plan is done again: .*another site document/m);
+  assert.match(anew.err, /^plan is done again: .*a different site document/m);
 });
 
 test("what is named nowhere any more is left out of a plan by --without alone", async (t) => {

@@ -75,7 +75,7 @@ async function applyWithout(made: PlannedCloud, machines: readonly number[]): Pr
   const { run: folder, novaWriter } = made;
   const leaving = new Map(machines.map((id) => [caseUuid("node", id), "left out"]));
   const words = { novaDb: novaWriter[1] ?? "", leaveNova: false, confirm: () => Promise.resolve() };
-  const watching = { seconds: 0, allowed: false, tell: () => undefined };
+  const watching = { seconds: 0, allowed: false, report: () => undefined };
   await inRun(folder, "apply", { kind: "migration" }, async (run) => {
     const { footer, lines } = await openPlan(`${folder}/plan`);
     await withSession(run, (session) =>

@@ -95,7 +95,7 @@ for (const release of RELEASES) {
     return [...new Set(found.map(({ code }) => code))];
   };
   const everything = Object.fromEntries(
-    [...hardware.needs.values()].flatMap(({ required, login }) =>
+    [...hardware.requirements.values()].flatMap(({ required, login }) =>
       [...required, ...login].map((key) => [key, "there"] as const),
     ),
   );
@@ -119,7 +119,7 @@ for (const release of RELEASES) {
   test(`${release} refuses an interface of power that speaks to a BMC of which nothing is told`, () => {
     for (const [driver, { interfaces }] of hardware.drivers)
       for (const power_interface of interfaces?.get("power") ?? []) {
-        const speaks = hardware.needs.has(power_interface);
+        const speaks = hardware.requirements.has(power_interface);
         const found = codes({ driver, driver_info: {}, power_interface });
         if (speaks)
           assert.ok(

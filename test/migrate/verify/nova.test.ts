@@ -30,7 +30,7 @@ const row = (id: number, is: RowState["is"], fields: readonly string[] = []): In
     ...{ id: `instances:${id}`, part: "hosts", table: "instances", key: { id }, before: {} },
     ...{ after: { uuid: `i-${id}` }, machine: `m-${id}`, of: `instance i-${id}` },
   },
-  state: { id: `instances:${id}`, is, why: "", fields },
+  state: { id: `instances:${id}`, is, reason: "", fields },
 });
 
 /** Compares machines of which some were deleted by their tenants, and Nova has no instance any more. */

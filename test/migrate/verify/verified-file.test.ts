@@ -73,10 +73,14 @@ test("verify keeps no note of rows that a rollback took meanwhile", async (t) =>
     await ends(0, made.does("rollback", ["--all", "--yes"]));
   };
   // Nothing else of it is used.
-  const sink = { list, say: () => 0, note: (text: string) => notes.push(text) } as unknown as Sink;
+  const sink = {
+    list,
+    report: () => 0,
+    note: (text: string) => notes.push(text),
+  } as unknown as Sink;
   const world = {
     ...{ ...ioOf(process), connections: new Map(), saved: new Map(), window: {} },
-    ...{ tell: () => undefined, wait: () => undefined, onInterrupt },
+    ...{ report: () => undefined, wait: () => undefined, onInterrupt },
   };
   const ironicDb = made.ironic[1] ?? "";
   const asked = { run: made.run, ironicDb, allRows: false, final: false };

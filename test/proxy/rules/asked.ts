@@ -22,6 +22,6 @@ export function asked(line: string, fields: HeaderFields = {}, body = ""): Serve
   const id = "req-00000000-0000-4000-8000-000000000000";
   return {
     ...{ method, path, fields, body: Buffer.from(body), id, globalId: id },
-    ...{ upstream: { calls: 0 }, gone: () => false },
+    ...{ upstream: { calls: 0 }, isClosed: () => false },
   };
 }

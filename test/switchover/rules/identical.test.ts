@@ -16,7 +16,7 @@ import { MACHINE, SPARE, telling } from "./whole.ts";
 const DOC = JSON.parse(readFileSync("mappings/identical.json", "utf8")) as IdenticalDoc;
 
 const properties = (more: JsonObject): NodeDetail =>
-  telling(SPARE, { properties: { ...objectOf(SPARE.told.properties), ...more } });
+  telling(SPARE, { properties: { ...objectOf(SPARE.body.properties), ...more } });
 
 const INTERFACES = ["boot_interface", "storage_interface", "network_interface"];
 const CAPABILITIES = "properties.capabilities";
@@ -26,7 +26,7 @@ const twice = { ...SPARE, portgroups: [...SPARE.portgroups, ...SPARE.portgroups]
 /** A spare that differs in one thing, and how that is told. */
 const DIFFERING: readonly (readonly [NodeDetail, string])[] = [
   ...["driver", "resource_class", ...INTERFACES].map((field) => {
-    const text = `${field}: ${JSON.stringify(MACHINE.told[field])} != "other"`;
+    const text = `${field}: ${JSON.stringify(MACHINE.body[field])} != "other"`;
     return [telling(SPARE, { [field]: "other" }), text] as const;
   }),
   [telling(SPARE, { deploy_interface: null }), 'deploy_interface: "direct" != nothing'],

@@ -12,7 +12,7 @@ const DOC = JSON.parse(readFileSync("mappings/identical.json", "utf8")) as Ident
 const [TARGET, CONNECTOR] = [MACHINE.targets[0], MACHINE.connectors[0]];
 assert.ok(TARGET !== undefined && CONNECTOR !== undefined);
 const capable = (capabilities: string): NodeDetail =>
-  telling(MACHINE, { properties: { ...objectOf(MACHINE.told.properties), capabilities } });
+  telling(MACHINE, { properties: { ...objectOf(MACHINE.body.properties), capabilities } });
 const fibre = { targets: [{ ...TARGET, volume_type: "fibre_channel" }] };
 
 type Refused = readonly [code: SwitchFault["code"], why: string, node: NodeDetail];
@@ -21,8 +21,8 @@ const locked = ({ uuid }: NodeDetail) =>
   `Node ${uuid} is locked by host lab, please retry after the current operation is completed.`;
 const IN_SWITCHOVER = { extra: { nova2ironic_switchover: "s" } };
 const MARKED = "it is in switchover s: extra.nova2ironic_switchover";
-const source = (told: NodeDetail["told"]) => telling(MACHINE, told);
-const another = (told: NodeDetail["told"]) => telling(SPARE, told);
+const source = (told: NodeDetail["body"]) => telling(MACHINE, told);
+const another = (told: NodeDetail["body"]) => telling(SPARE, told);
 const inState = (provision_state: string | null) => another({ provision_state });
 const volumes = (...targets: NodeDetail["targets"]) => ({ ...MACHINE, targets });
 const NO_WWPN = { ...capable("fibre_channel_boot:1"), ...fibre };
@@ -72,7 +72,7 @@ test("each thing that stands against a source or a spare is told by itself, with
     rows: readonly Refused[],
   ): void => {
     assert.deepEqual(faultsOf(good), []);
-    for (const [code, why, node] of rows) assert.deepEqual(faultsOf(node), [{ code, why }]);
+    for (const [code, reason, node] of rows) assert.deepEqual(faultsOf(node), [{ code, reason }]);
   };
   held(sourceFaults, MACHINE, SOURCES);
   held(spareFaults, SPARE, SPARES);
@@ -88,7 +88,7 @@ test("of several things the one that is answered first is told first", () => {
   assert.deepEqual(codes, ["N2I-E380", "N2I-E382", "N2I-E383", "N2I-E383"]);
 });
 
-const spare = (name: string | null, uuid: string, told: NodeDetail["told"] = {}): NodeDetail => ({
+const spare = (name: string | null, uuid: string, told: NodeDetail["body"] = {}): NodeDetail => ({
   ...telling(SPARE, told),
   ...{ name, uuid },
 });
@@ -113,7 +113,7 @@ test("spares are taken manageable before enroll, then by name, then by uuid, wha
 
 test("machines are gathered by what they are made of, and each class is told what comes nearest", () => {
   const gathered = gatherSpares(DOC);
-  const small = { properties: { ...objectOf(MACHINE.told.properties), cpus: 8 } };
+  const small = { properties: { ...objectOf(MACHINE.body.properties), cpus: 8 } };
   const wwpn = { uuid: "w", type: "wwpn", connector_id: "1" };
   gathered.machine(MACHINE);
   gathered.machine({ ...MACHINE, name: "n-2" });
@@ -130,7 +130,7 @@ test("machines are gathered by what they are made of, and each class is told wha
     .classes()
     .map(({ example, machines, candidates, nearest }) => [
       ...[example.name, machines, candidates.map(nodeName).join(" ")],
-      nearest && `${nearest.spare.name}: ${nearest.why}`,
+      nearest && `${nearest.spare.name}: ${nearest.reason}`,
     ]);
   assert.deepEqual(rows, [
     ["n-1", 2, "s-1", null],

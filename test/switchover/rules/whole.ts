@@ -4,7 +4,7 @@ import type { NodeDetail } from "../../../src/model/switchover.ts";
 export const MACHINE: NodeDetail = {
   uuid: "11111111-0000-4000-8000-000000000001",
   name: "n-1",
-  told: {
+  body: {
     ...{ driver: "ipmi", resource_class: "gold", conductor_group: "", owner: null },
     ...{ boot_interface: "ipxe", storage_interface: "external", network_interface: "noop" },
     ...{ deploy_interface: "direct", provision_state: "active", power_state: "power on" },
@@ -29,10 +29,10 @@ export const MACHINE: NodeDetail = {
 export const SPARE: NodeDetail = {
   ...MACHINE,
   ...{ uuid: "11111111-0000-4000-8000-000000000002", name: "s-1", connectors: [], targets: [] },
-  told: { ...MACHINE.told, provision_state: "manageable", instance_uuid: null },
+  body: { ...MACHINE.body, provision_state: "manageable", instance_uuid: null },
 };
 
 /** A node of which some fields are told otherwise. */
-export function telling(node: NodeDetail, told: NodeDetail["told"]): NodeDetail {
-  return { ...node, told: { ...node.told, ...told } };
+export function telling(node: NodeDetail, told: NodeDetail["body"]): NodeDetail {
+  return { ...node, body: { ...node.body, ...told } };
 }

@@ -10,7 +10,7 @@ const SECRET = "mysql://nova:pa55@db/nova";
 
 test("an address without a password may stand on the command line", async () => {
   const address = await readDatabaseAddress("mysql+pymysql://nova@db/nova", NOVA, {});
-  assert.equal(address.shown, "mysql://nova@db/nova");
+  assert.equal(address.label, "mysql://nova@db/nova");
   assert.equal(address.password(), null);
 });
 
@@ -30,7 +30,7 @@ test("a file may hold an address with a password, and its last line may end", as
   const path = await write("url", `${SECRET}\n`);
   const address = await readDatabaseAddress(`file:${path}`, NOVA, {});
   assert.equal(address.password(), "pa55");
-  assert.equal((await readDatabaseAddress(`file://${path}`, NOVA, {})).shown, address.shown);
+  assert.equal((await readDatabaseAddress(`file://${path}`, NOVA, {})).label, address.label);
 });
 
 test("the configuration of the service has the address, substituted, and the last file wins", async (t) => {
@@ -38,7 +38,7 @@ test("the configuration of the service has the address, substituted, and the las
   const one = await write("nova.conf", "[baremetal]\nsql_connection = mysql://a@old/x\n");
   const two = await write("bm.conf", "[baremetal]\npw=pa$$5\nsql_connection=mysql://u:$pw@db/bm\n");
   const address = await readDatabaseAddress(`conf:${one},${two}`, NOVA_BM, {});
-  assert.equal(address.shown, "mysql://u@db/bm");
+  assert.equal(address.label, "mysql://u@db/bm");
   assert.equal(address.password(), "pa$5");
 });
 
@@ -63,7 +63,7 @@ test("a variable may hold an address with a password, and neither JSON nor a pri
   for (const printed of [JSON.stringify({ address }), all, `${address}`])
     assert.ok(!printed.includes("pa55"), printed);
   assert.ok(!/password/.test(inspect(address) + JSON.stringify(address)));
-  assert.match(inspect(address), /shown: 'mysql:\/\/nova@db\/nova'/);
+  assert.match(inspect(address), /label: 'mysql:\/\/nova@db\/nova'/);
   assert.ok(!inspect({ ...address }, { depth: 9, showHidden: true }).includes("pa55"));
 });
 

@@ -52,7 +52,7 @@ const shown: readonly (readonly [string, string])[] = [
   ["sqlite:////var/lib/nova/b@r.sqlite?timeout=3", "sqlite:////var/lib/nova/b@r.sqlite"],
 ];
 for (const [url, text] of shown)
-  test(`${url} is shown as ${text}`, () => assert.equal(read(url).shown, text));
+  test(`${url} is shown as ${text}`, () => assert.equal(read(url).label, text));
 
 test("socket and port are what the options say", () => {
   const mysql = read("mysql://u@h/db?charset=utf8&read_timeout=5&unix_socket=%2Frun%2Fs");
@@ -141,7 +141,7 @@ test("a password not encoded at all comes through whole, or is refused, and is n
   holds(3000, password, (text) => {
     try {
       const address = read(`mysql://u:${text}@h/db`);
-      assert.deepEqual([address.password(), address.shown], [text, "mysql://u@h/db"]);
+      assert.deepEqual([address.password(), address.label], [text, "mysql://u@h/db"]);
     } catch (error) {
       if (!(error instanceof MigrationError)) throw error;
       assert.match(error.message, /ambiguous/);

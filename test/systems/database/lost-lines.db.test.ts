@@ -16,10 +16,10 @@ for (const engine of ["mysql", "postgresql"] as const)
     const server = await needs(engine);
     const line = await proxyTo(server.port, t);
     const home = server.url(engine === "mysql" ? "mysql" : "postgres");
-    const patience = { limit: 60_000, tell: () => {} };
+    const patience = { limit: 60_000, report: () => {} };
     const gone = await openedAt(home.replace(`:${server.port}/`, `:${line.port}/`), t, {
       readOnly: false,
-      patience,
+      timeout: patience,
     });
     const other = await openedAt(home, t, { readOnly: false });
     const held = await lockTarget(gone);
@@ -71,8 +71,8 @@ for (const engine of ["mysql", "postgresql"] as const)
     const url = server.url(home).replace(`:${server.port}/`, `:${line.port}/`);
     const told: string[] = [];
     // Short only for what gets no answer: a busy server may be slow over the rest.
-    const patience = { limit: LONG, tell: (text: string) => void told.push(text) };
-    const open = () => openedAt(url, t, { readOnly: false, patience });
+    const patience = { limit: LONG, report: (text: string) => void told.push(text) };
+    const open = () => openedAt(url, t, { readOnly: false, timeout: patience });
     const unanswered = async (code: string, work: () => Promise<unknown>): Promise<void> => {
       patience.limit = SHORT;
       await assert.rejects(work(), { code });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmod } from "node:fs/promises";
 import { test } from "node:test";
 import type { Seal } from "../../../src/model/secret.ts";
-import { readHostConfigs, worldReadable } from "../../../src/systems/database/nova-conf.ts";
+import { readableByAnyone, readHostConfigs } from "../../../src/systems/database/nova-conf.ts";
 import { refusal, tempFolder } from "./temp-file.ts";
 
 /** Shows what was sealed and where; the real one is the disk edge's. */
@@ -30,11 +30,11 @@ test("an empty [baremetal] of its nova-compute means nova's defaults, for every 
   const [found] = await readHostConfigs([path], seal);
   const { power_manager_fault, ...read } = found ?? { power_manager_fault: null };
   assert.deepEqual(read, { ...DEFAULTS, own_host: "x" });
-  assert.equal(power_manager_fault, `${path} has no power_manager in [baremetal]: ${TAKEN}`);
+  assert.equal(power_manager_fault, `${path} has no power_manager in [baremetal], so ${TAKEN}`);
   assert.deepEqual(await readHostConfigs([], seal), []);
 });
 
-const TAKEN = `Nova's default, ${DEFAULTS.power_manager}, is taken`;
+const TAKEN = `Nova's default, ${DEFAULTS.power_manager}, is used`;
 const NOT_SHOWN = "compute_driver is not that of nova-baremetal";
 
 for (const [text, fault] of [
@@ -139,9 +139,9 @@ test("a file that group or others may read is called so", async (t) => {
   const path = await write("nova.conf", "");
   const read = async (mode: number) => {
     await chmod(path, mode);
-    return await worldReadable(path);
+    return await readableByAnyone(path);
   };
   for (const mode of [0o600, 0o611]) assert.equal(await read(mode), false);
   for (const mode of [0o640, 0o604]) assert.equal(await read(mode), true);
-  assert.equal(await worldReadable(`${path}.none`), false);
+  assert.equal(await readableByAnyone(`${path}.none`), false);
 });

@@ -25,7 +25,7 @@ test("a refused login speaks of no batch, and a deadlock names another run of th
   const refused = (code: string) => Object.assign(new Error("x"), { code });
   const login = refusedLogin(refused("ER_HOST_IS_BLOCKED"), "db");
   assert.equal(login.message, "connecting: db refuses the login (ER_HOST_IS_BLOCKED)");
-  assert.doesNotMatch(`${login.why} ${login.fix}`, /batch/);
+  assert.doesNotMatch(`${login.reason} ${login.fix}`, /batch/);
   const deadlock = translate(refused("ER_LOCK_DEADLOCK"), "writing nodes", "db");
   assert.match(deadlock.message, /another run of this tool/);
 });

@@ -58,7 +58,7 @@ for (const [kind, more] of Object.entries(MACHINES))
       const machine = machineOf(more);
       const run = bothWays(ironic, [machine]);
       ironic.use(first(fault));
-      const { failed, left } = await run.apply();
+      const { failed, skipped: left } = await run.apply();
       assert.deepEqual({ failed, left }, { failed: [], left: [] }, what);
       const [node] = ironic.nodes.values();
       for (const [field, value] of Object.entries(machine.node))
@@ -66,7 +66,7 @@ for (const [kind, more] of Object.entries(MACHINES))
       assert.equal(ironic.ports.size, 1, what);
       ironic.use(first(fault));
       const back = await run.rollback();
-      assert.deepEqual({ failed: back.failed, left: back.left }, { failed: [], left: [] }, what);
+      assert.deepEqual({ failed: back.failed, left: back.skipped }, { failed: [], left: [] }, what);
       assert.deepEqual([ironic.nodes.size, ironic.ports.size], [0, 0], what);
     }
   });
@@ -260,7 +260,7 @@ test("a batch in which one call was not refused stays begun when the next is for
   const whole = run.journal().filter((entry) => entry.do === "aborted" && entry.rows === undefined);
   assert.deepEqual(whole, []);
   ironic.use(() => null);
-  const { done, left } = await run.rollback();
+  const { done, skipped: left } = await run.rollback();
   assert.deepEqual([done, left, ironic.nodes.size], [1, [], 0]);
 });
 

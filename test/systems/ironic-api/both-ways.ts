@@ -34,7 +34,7 @@ export function bothWays({ link, seal }: Living, machines: readonly Made[]) {
       ...{ check: () => Promise.resolve(), precondition: () => Promise.resolve() },
     };
   };
-  const all = { all: true, wants: () => true };
+  const all = { all: true, selects: () => true };
   return {
     journal: (): readonly Entry[] => entries,
     apply: (failpoint?: Failpoint) => gather(forward(legOf(failpoint), session)),

@@ -64,7 +64,7 @@ const kept = ({ nodes }: Living) => structuredClone([...nodes.values()]);
 test("over REST finish clears what this tool set and nothing else, in a call each, and its undo puts exactly that back", async (t) => {
   const at = await world(t);
   const before = kept(at.ironic);
-  const { changed, fine, held, left } = await at.finish();
+  const { changed, fine, held, skipped: left } = await at.finish();
   assert.deepEqual([changed, fine, held, left], [CALLS, MACHINES.length - CALLS, 1, []]);
   const after = before.map((node, index) => {
     const machine = MACHINES[index];
@@ -75,7 +75,7 @@ test("over REST finish clears what this tool set and nothing else, in a call eac
   assert.equal((await at.finish()).changed, 0);
   assert.equal(at.ironic.calls.length, CALLS);
   const back = await at.undo();
-  assert.deepEqual([back.changed, back.left], [CALLS, []]);
+  assert.deepEqual([back.changed, back.skipped], [CALLS, []]);
   assert.deepEqual(kept(at.ironic), before);
 });
 
@@ -97,7 +97,7 @@ for (const [what, fault] of LOST)
       met.add(call);
       return fault;
     });
-    const { changed, left } = await at.finish();
+    const { changed, skipped: left } = await at.finish();
     assert.deepEqual([changed, left, met.size], [CALLS, [], CALLS]);
     assert.deepEqual(kept(at.ironic), after);
     assert.equal(at.ironic.calls.length, fault.done ? CALLS : 2 * CALLS);
@@ -119,13 +119,13 @@ test("what somebody set while an answer of finish was lost stays", async (t) => 
 test("a machine whose call is refused is left and named, the others are cleared, and the next finish clears it", async (t) => {
   const at = await world(t);
   at.ironic.fail(`PATCH /v1/nodes/${uuidOf(1)}`, { done: false, says: refuses(400, "not today") });
-  const { changed, left } = await at.finish();
+  const { changed, skipped: left } = await at.finish();
   assert.equal(changed, CALLS - 1);
-  const told = left.map(({ uuid, why }) => `${uuid} ${why}`);
+  const told = left.map(({ uuid, reason: why }) => `${uuid} ${why}`);
   assert.deepEqual(told, [`${uuidOf(1)} it is refused: 400 not today`]);
   at.ironic.use(() => null);
   const again = await at.finish();
-  assert.deepEqual([again.changed, again.left], [1, []]);
+  assert.deepEqual([again.changed, again.skipped], [1, []]);
 });
 
 test("a role that may not write ends finish before anything is cleared", async (t) => {
@@ -146,14 +146,15 @@ test("a call of finish, or of its undo, that is answered with 200 and not made i
   const before = kept(at.ironic);
   at.ironic.fail(/^PATCH/, instead(200));
   const there = await at.finish();
-  assert.equal(there.left.length, CALLS);
-  for (const { why } of there.left) assert.match(why ?? "", /accepted 3 times without effect/);
+  assert.equal(there.skipped.length, CALLS);
+  for (const { reason: why } of there.skipped)
+    assert.match(why ?? "", /accepted 3 times without effect/);
   assert.deepEqual(kept(at.ironic), before);
   at.ironic.use(() => null);
   await at.finish();
   at.ironic.fail(/^PATCH/, instead(200));
   const back = await at.undo();
-  assert.equal(back.left.length, CALLS);
+  assert.equal(back.skipped.length, CALLS);
   at.ironic.use(() => null);
   await at.undo();
   assert.deepEqual(kept(at.ironic), before);

@@ -24,7 +24,7 @@ async function adoptOne(t: TestContext) {
 
 /** Rolls back one machine with its port: nothing of it was gone, and nothing is left. */
 async function takenBack(run: ReturnType<typeof bothWays>): Promise<void> {
-  const { done, found, left } = await run.rollback();
+  const { done, found, skipped: left } = await run.rollback();
   assert.deepEqual({ done, found, left }, { done: 2, found: 0, left: [] });
 }
 
@@ -48,7 +48,7 @@ for (const [kind, more, calls] of KINDS)
         if (passed === call) throw new Error("killed");
       };
       await assert.rejects(run.apply(kill), /killed/);
-      const { left } = await run.rollback();
+      const { skipped: left } = await run.rollback();
       assert.deepEqual(left, [], `killed after call ${call}`);
       assert.deepEqual([...ironic.nodes.keys()], []);
     }
@@ -75,11 +75,11 @@ for (const [call, more, was, is] of SETTLED)
       return made.startsWith("PATCH") ? { done: false, says: refuses(400, "not today") } : null;
     });
     const first = await run.apply();
-    assert.match(first.failed[0]?.why ?? "", new RegExp(`${call} is refused: 400 not today`));
+    assert.match(first.failed[0]?.reason ?? "", new RegExp(`${call} is refused: 400 not today`));
     assert.ok(!states.some((state) => /clean (wait|ing)/.test(String(state))), states.join());
     assert.deepEqual({ ...ironic.nodes.get(NODE), ...was }, ironic.nodes.get(NODE));
     ironic.use(() => null);
-    const { failed, left, found } = await run.apply();
+    const { failed, skipped: left, found } = await run.apply();
     assert.deepEqual({ failed, left, found }, { failed: [], left: [], found: 2 });
     assert.deepEqual({ ...ironic.nodes.get(NODE), ...is }, ironic.nodes.get(NODE));
   });
@@ -90,12 +90,12 @@ test("an operator who wants a free machine uncleaned is heard once it was loaded
   await run.apply();
   Object.assign(ironic.nodes.get(NODE) ?? {}, { automated_clean: false });
   const again = await run.apply();
-  assert.deepEqual([again.failed, again.left.length], [[], 1]);
+  assert.deepEqual([again.failed, again.skipped.length], [[], 1]);
   // One that is cut has forgotten nothing.
   ironic.use(() => ({ done: false, says: null }));
   await run.apply().catch(() => undefined);
   ironic.use(() => null);
-  assert.equal((await run.apply()).left.length, 1);
+  assert.equal((await run.apply()).skipped.length, 1);
   assert.equal(ironic.nodes.get(NODE)?.automated_clean, false);
   await takenBack(run);
 });
@@ -119,7 +119,7 @@ test("a machine held for no reason is held once, and a call that does not show e
   ironic.nodes.clear();
   ironic.ports.clear();
   const [failed] = await applied(instead(202));
-  assert.match(failed?.why ?? "", /^hold was accepted, but has no effect; its node is/);
+  assert.match(failed?.reason ?? "", /^hold was accepted, but has no effect; its node is/);
   assert.equal(ironic.calls.filter(isPut).length, 2);
 });
 
@@ -132,7 +132,7 @@ for (const [whose, removed, gone] of [
     if (gone > 0) ironic.ports.clear();
     const remove = `DELETE /v1/nodes/${NODE}`;
     ironic.use((call) => (call === remove ? { done: true, says: null } : null));
-    const { done, found, left } = await run.rollback();
+    const { done, found, skipped: left } = await run.rollback();
     assert.deepEqual({ done, found, left }, { done: removed, found: gone, left: [] });
   });
 
@@ -157,7 +157,7 @@ test("a machine whose BMC died, so that a conductor gave it up, is still ours to
   Object.assign(ironic.nodes.get(NODE) ?? {}, {
     ...{ maintenance: true, maintenance_reason: why, fault: "power failure", last_error: why },
   });
-  assert.deepEqual((await run.apply()).left.length, 0);
+  assert.deepEqual((await run.apply()).skipped.length, 0);
   await takenBack(run);
 });
 
@@ -167,11 +167,11 @@ test("a rollback waits for a conductor's lock as long as it may, and for those o
   const locked = refuses(409, `Node ${NODE} is locked by host lab`);
   ironic.use((call) => (call.startsWith("PUT") ? { done: false, says: locked } : null));
   const asked: number[] = [];
-  const { left } = await remove(ironic.link, machineOf(), new Map(), (tries) => {
+  const { skipped: left } = await remove(ironic.link, machineOf(), new Map(), (tries) => {
     asked.push(tries);
     return tries < 2;
   });
-  assert.match(left[0]?.why ?? "", /^it cannot be deleted: 409 .*locked by host lab/);
+  assert.match(left[0]?.reason ?? "", /^it cannot be deleted: 409 .*locked by host lab/);
   assert.deepEqual(asked, [0, 1, 2]);
   let clock = 0;
   const waits = retryPolicyOf(60_000, () => clock);

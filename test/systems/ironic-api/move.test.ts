@@ -10,7 +10,7 @@ const ACTIVE: Row = { ...MARK, provision_state: "active", maintenance: false, pr
 /** The step from a state towards an active machine. */
 function move(found: Row, planned: Row = ACTIVE, history = noHistory()): string {
   const next = nextMove(planned, { maintenance: false, ...found }, history);
-  return "name" in next ? next.name : "why" in next ? next.why : next.do;
+  return "name" in next ? next.name : "reason" in next ? next.reason : next.do;
 }
 
 test("a machine goes from enroll over manageable and adopting to active, and is protected then", () => {

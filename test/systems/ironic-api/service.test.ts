@@ -81,7 +81,7 @@ test("a success in another version is not one, so somebody looks what was done",
   const opened = await service(t, (call) =>
     call.startsWith("DELETE") ? { status: 204, text: "", version: "1.1" } : null,
   );
-  const { status, fault } = await opened.tell("DELETE", "/v1/nodes/a");
+  const { status, fault } = await opened.send("DELETE", "/v1/nodes/a");
   const why = "its response has microversion 1.1, but the request had 1.82";
   assert.deepEqual([status, fault], [0, why]);
 });

@@ -20,7 +20,10 @@ test("manage that is accepted of a machine whose adoption failed, and does not s
   });
   ironic.use((call) => (call === STATES ? ACCEPTED : null));
   const { failed } = await run.apply();
-  assert.match(failed[0]?.why ?? "", /^manage was accepted 3 times, but it is still adopt failed/);
+  assert.match(
+    failed[0]?.reason ?? "",
+    /^manage was accepted 3 times, but it is still adopt failed/,
+  );
 });
 
 test("a last call that was accepted is looked at before its machine is done", async (t) => {
@@ -33,7 +36,7 @@ test("a last call that was accepted is looked at before its machine is done", as
   await assert.rejects(killed, /killed/);
   ironic.use((call) => (call === `DELETE /v1/nodes/${NODE}/maintenance` ? ACCEPTED : null));
   const { failed } = await run.apply();
-  assert.match(failed[0]?.why ?? "", /^release was accepted, but has no effect/);
+  assert.match(failed[0]?.reason ?? "", /^release was accepted, but has no effect/);
   ironic.use(() => null);
   assert.deepEqual((await run.apply()).failed, []);
   assert.equal(ironic.nodes.get(NODE)?.maintenance, false);
@@ -74,7 +77,7 @@ test("no write of an adoption, nor of its rollback, that is answered with 200 an
       const run = bothWays(ironic, [machineOf(more)]);
       const came = idle(ironic, call, nth);
       const { failed } = await run.apply();
-      const why = failed[0]?.why ?? "";
+      const why = failed[0]?.reason ?? "";
       assert.match(
         why,
         /accepted|200, but the response does not contain/,
@@ -83,20 +86,20 @@ test("no write of an adoption, nor of its rollback, that is answered with 200 an
       assert.ok(came() >= 1 && came() <= 3, call);
       if (call === STATES) verbs.push(`${why}, asked ${came()} times`);
       ironic.use(() => null);
-      assert.deepEqual((await run.rollback()).left, []);
+      assert.deepEqual((await run.rollback()).skipped, []);
       assert.deepEqual([ironic.nodes.size, ironic.ports.size], [0, 0], call);
     }
     for (const [call, nth] of back) {
       const run = bothWays(ironic, [machineOf(more)]);
       await run.apply();
       idle(ironic, call, nth);
-      const { left } = await run.rollback();
+      const { skipped: left } = await run.rollback();
       const ids = [...ironic.nodes.keys(), ...ironic.ports.keys()];
       assert.equal(left.length, ids.length, `${call}, ${nth}: what is there is left`);
       if (call.startsWith("DELETE"))
-        assert.match(left[0]?.why ?? "", /its DELETE was accepted 3 times, but it still exists/);
+        assert.match(left[0]?.reason ?? "", /its DELETE was accepted 3 times, but it still exists/);
       ironic.use(() => null);
-      assert.deepEqual((await run.rollback()).left, []);
+      assert.deepEqual((await run.rollback()).skipped, []);
       assert.deepEqual([ironic.nodes.size, ironic.ports.size], [0, 0], call);
     }
   }

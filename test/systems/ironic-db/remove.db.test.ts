@@ -73,7 +73,7 @@ for (const engine of ["mysql", "postgresql"] as const)
       const removing = target.perform(undone, HOOKS);
       await Promise.race([removing, untilWaiting(engine, sql)]);
       await other.commit();
-      const { done, left } = await removing;
+      const { done, skipped: left } = await removing;
       const of = (machine: number) =>
         STEPS.slice(machine * 2, machine * 2 + 2).map((step) => step.id);
       assert.deepEqual(done, of(1));

@@ -63,7 +63,7 @@ for (const engine of engines())
   test(`on ${engine}, a batch that is held is nobody's until it is kept, and one with a changed row is not written`, async (t) => {
     const at = await hostsTarget(engine, 3, t);
     const { db } = at;
-    const { hold } = at.target;
+    const { writeUncommitted: hold } = at.target;
     const hosts = async () =>
       [
         ...(await db("compute_nodes").where("id", "<", 9).orderBy("id").select("host")),
@@ -94,7 +94,7 @@ for (const engine of engines())
     const held = await hold(STEPS);
     assert.ok(held);
     const kept = await held.keep(HOOKS);
-    assert.deepEqual(kept, { done: STEPS.map(({ id }) => id), found: [], left: [] });
+    assert.deepEqual(kept, { done: STEPS.map(({ id }) => id), found: [], skipped: [] });
     assert.deepEqual(await hosts(), now);
     await held.drop();
     assert.deepEqual(await hosts(), now);
@@ -104,7 +104,7 @@ test("what stands against keeping a held batch takes it back", async (t) => {
   const at = await hostsTarget("sqlite", 3, t);
   assert.ok(at);
   const { db } = at;
-  const { hold } = at.target;
+  const { writeUncommitted: hold } = at.target;
   const held = await hold(STEPS);
   const precondition = () => Promise.reject(new Error("the host reported"));
   const keeping = held?.keep({ ...HOOKS, precondition }) ?? Promise.resolve();
@@ -114,7 +114,7 @@ test("what stands against keeping a held batch takes it back", async (t) => {
 
 test("steps that insert, or that differ in what they change, are not held", async (t) => {
   const place = await hostsTarget("sqlite", 40, t);
-  const { hold } = place.target;
+  const { writeUncommitted: hold } = place.target;
   const insert = { ...instanceStep(4), before: null };
   assert.equal(await hold([...STEPS, insert]), null);
   const each = Array.from({ length: 40 }, (_, at) => {
@@ -158,9 +158,9 @@ for (const engine of engines())
     assert.deepEqual(await deleted(), [1, 2, 3]);
     assert.equal(written, 1);
     await db("compute_nodes").where("id", 2).update({ deleted: 7 });
-    const { done, left } = await perform(back, OURS);
+    const { done, skipped: left } = await perform(back, OURS);
     assert.deepEqual(done, ["compute_nodes:1", "compute_nodes:3"]);
-    assert.deepEqual(left, [{ id: "compute_nodes:2", why: "has changed since in deleted" }]);
+    assert.deepEqual(left, [{ id: "compute_nodes:2", reason: "has changed since in deleted" }]);
     assert.deepEqual(await deleted(), [0, 7, 0]);
     assert.equal(written, 2);
   });

@@ -30,14 +30,14 @@ test("clouds.yaml here wins over the user's, and secure.yaml adds what it lacks"
 
 test("what a login lacks is told by its name", () => {
   const from = (env: Record<string, string>) => cloudOf(environmentSettings(env), "OS_*");
-  assert.deepEqual(from({}).auth, { kind: "none", named: false });
-  assert.deepEqual(from({ OS_AUTH_TYPE: "none" }).auth, { kind: "none", named: true });
+  assert.deepEqual(from({}).auth, { kind: "none", explicit: false });
+  assert.deepEqual(from({ OS_AUTH_TYPE: "none" }).auth, { kind: "none", explicit: true });
   assert.throws(() => from({ OS_PASSWORD: "x" }), /OS_\*: auth_url is missing/);
   const url = { OS_AUTH_URL: "http://k" };
   assert.throws(() => from(url), /OS_\*: password is missing/);
   assert.throws(() => from({ ...url, OS_PASSWORD: "x" }), /username is missing/);
   const token = { OS_AUTH_TYPE: "v2token" };
-  assert.throws(() => from(token), /auth_type v2token is none of none, http_basic/);
+  assert.throws(() => from(token), /auth_type v2token is not one of none, http_basic/);
   assert.throws(() => from({ OS_INTERFACE: "secret" }), /interface secret is none of/);
   assert.equal(from({ OS_INTERFACE: "internalURL" }).catalog.image.interface, "internal");
   assert.equal(from({ OS_INSECURE: "true" }).tls.insecure, true);

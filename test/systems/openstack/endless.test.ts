@@ -46,7 +46,7 @@ test("an answer that trickles ends with the time limit of its call", async (t) =
   });
   const url = await listening(t, server);
   const http = openHttp(NONE, 300);
-  assert.deepEqual(await http.send(asking(url)), { status: 0, why: "no answer in 0.3 s" });
+  assert.deepEqual(await http.send(asking(url)), { status: 0, reason: "no answer in 0.3 s" });
   http.close();
 });
 
@@ -88,7 +88,7 @@ for (const [what, says, why] of UNFINISHED) {
     const [socket] = await connected;
     // A connection that is closed before all was read is reset, which is closed too.
     const closed = new Promise((resolve) => socket.once("close", resolve));
-    assert.deepEqual(await answer, { status: 0, why });
+    assert.deepEqual(await answer, { status: 0, reason: why });
     await closed;
   });
 }

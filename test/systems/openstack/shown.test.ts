@@ -4,7 +4,7 @@ import { openServerAllocations } from "../../../src/systems/nova-api/allocations
 import { openNetwork } from "../../../src/systems/openstack/neutron-ports.ts";
 import { pauseShorter } from "../../../src/systems/openstack/passing.ts";
 import { cloudOf } from "../../../src/systems/openstack/settings.ts";
-import { shown } from "../../../src/systems/openstack/settled.ts";
+import { settledOnce } from "../../../src/systems/openstack/settled.ts";
 import { says } from "../../manage/in-memory.ts";
 import { faultyService, isWrite } from "../../support/faulty-service.ts";
 
@@ -44,9 +44,9 @@ test("a write of Neutron or Placement that is answered with 200 and not made is 
   ];
   // Writes of systems besides Ironic, none of which is looked at again by whoever makes it.
   for (const [what, write] of Object.entries({
-    "a port's device": async () => (await network.bind("p", [free], taken))?.why,
+    "a port's device": async () => (await network.bind("p", [free], taken))?.reason,
     "a port's fields": () => network.restore("p", { dns_name: "web" }, ["d"]),
-    "a port's host": () => network.place("p", { host: "new", options: {} }, "d"),
+    "a port's host": () => network.rebind("p", { host: "new", options: {} }, "d"),
     "a server's allocations": () => placement.move("s", "from", "to"),
   })) {
     calls.length = 0;
@@ -58,7 +58,7 @@ test("a write of Neutron or Placement that is answered with 200 and not made is 
 test("an effect that another server of the same service shows a moment later is waited for", async () => {
   let [looks, calls] = [0, 0];
   const answer = { status: 200, body: null, fault: "", headers: {} };
-  const why = await shown(
+  const why = await settledOnce(
     ...[{ url: "" }, "a change"],
     async () => {
       looks += 1;

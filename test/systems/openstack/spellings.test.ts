@@ -217,7 +217,7 @@ test("a setting that changes who is asked and is not read is refused by its name
     const said = String(await outcome(asked, () => file(cloud)));
     assert.match(said, new RegExp(`^auth has ${name.replace("-", "_")}, which is not supported$`));
     const other = String(await outcome(asked, () => file({ ...cloud, auth_type: "v3totp" })));
-    assert.match(other, /^auth_type v3totp is none of/);
+    assert.match(other, /^auth_type v3totp is not one of/);
   }
 });
 

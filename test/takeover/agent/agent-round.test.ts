@@ -7,7 +7,7 @@ import { quickClock } from "../../lab/bmc/quick-clock.ts";
 
 test("an agent that waits for a lock reports at growing intervals for which, and since when", async () => {
   const said: string[] = [];
-  const around = { ended: () => said.length === 3, say: (text: string) => void said.push(text) };
+  const around = { ended: () => said.length === 3, report: (text: string) => void said.push(text) };
   const busy = new MigrationError("N2I-E302", "host:A is locked by B");
   const locked = (): Promise<never> => Promise.reject(busy);
   const clock = quickClock();

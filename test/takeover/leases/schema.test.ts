@@ -189,7 +189,10 @@ for (const engine of engines()) {
       const lock = await acquireLock(database, resource, { owner: "A", ttl: TTL });
       assert.ok(lock !== null);
       const [held] = (await acquiredLocks(database)).filter((one) => one.resource === resource);
-      assert.ok(held !== undefined && held.left > 0 && held.left <= TTL, JSON.stringify(held));
+      assert.ok(
+        held !== undefined && held.remaining > 0 && held.remaining <= TTL,
+        JSON.stringify(held),
+      );
       assert.equal(await acquireLock(database, resource, { owner: "B", ttl: TTL }), null);
     }
   });

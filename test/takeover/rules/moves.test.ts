@@ -124,7 +124,7 @@ const REFUSED: readonly (readonly [string, RegExp, Inputs])[] = [
   ["N2I-D262", /id=11 of A, compute_nodes.id=12 of C/, owned(compute(), OF_C)],
   ["N2I-D263", /from A$/, { machine: { evacuations: ["A", "A"] } }],
   ["N2I-D264", /A is in aggregates none, B in 3/, { world: { aggregates: new Map([["B", [3]]]) } }],
-  ["N2I-D265", /names none, Nova has b0000000/, { tenant: { instance_uuid: null } }],
+  ["N2I-D265", /node has none, Nova has b0000000/, { tenant: { instance_uuid: null } }],
   ["N2I-D265", /no such node/, { tenant: null }],
   ["N2I-D268", /compute_nodes has C, its instance A/, owned(compute({ owner: "C", host: "C" }))],
   ["N2I-D269", /QEMU/, owned(compute({ hypervisor_type: "QEMU" }))],
@@ -187,7 +187,7 @@ test("a takeover needs no service record of the dead host, and says that none ca
   const gone = { hosts: [service(2, "B")] };
   const moved = judged({ world: gone, asked, machine: { computes: [] } });
   assert.deepEqual([moved.verdict, moved.findings], ["move", []]);
-  const { left, fence, findings } = hostA(gone, asked);
+  const { oldHosts: left, fence, findings } = hostA(gone, asked);
   assert.deepEqual([left[0]?.id, fence], [null, []]);
   assert.deepEqual(
     findings.map(({ code, place }) => `${code} ${place}`),

@@ -19,7 +19,7 @@ const dead = (host: string): Lease => lease(host, { age: TTL + 1 });
 /** Hosts that are to be taken over, or the alarm. */
 function judged(leases: readonly Lease[], silent: readonly string[], known?: readonly string[]) {
   const all = new Set(known ?? leases.map(({ host }) => host));
-  const { alarm, of, dead } = judgeLeases(leases, { known: all, silent: new Set(silent) });
+  const { alarm, of, dead } = judgeLeases(leases, { live: all, silent: new Set(silent) });
   const hosts = dead.map(({ host }) => host).join();
   return alarm.length > 0 ? `ALARM ${alarm.join()} of ${of}, ${hosts || "none"} dead` : hosts;
 }

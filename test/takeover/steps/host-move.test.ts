@@ -10,7 +10,7 @@ import { dies, memoryPart, sessionOf, type World, world } from "../../engine/mem
 import { smallBatches } from "../../support/batches.ts";
 
 const MACHINES = 9;
-const EVERYTHING = { all: true, wants: () => true };
+const EVERYTHING = { all: true, selects: () => true };
 const NONE = { check: () => Promise.resolve(), precondition: () => Promise.resolve() };
 
 const FENCE: NovaStep = {
@@ -71,7 +71,7 @@ async function back(of: World): Promise<void> {
   const reached = memory(of);
   const way = { direction: "back", only: EVERYTHING } as const;
   const rows = rowsBack(rowsPart(reached), PLAN);
-  const { left } = await execute([{ ...rows, ...NONE }], sessionOf(of), way);
+  const { skipped: left } = await execute([{ ...rows, ...NONE }], sessionOf(of), way);
   assert.deepEqual(left, []);
   const fence = fenceLeg(fencePart(reached, reached.perform), PLAN);
   await execute([{ ...fence, ...NONE }], sessionOf(of), way);

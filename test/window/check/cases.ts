@@ -76,7 +76,7 @@ const CASES_RIGHTS: CheckCases = {
     fails(nova({ forbidden: mayNot("UPDATE instances") }), /UPDATE instances.*GRANT/s),
     warns(
       moved({ api: new Map([["flavors", new Set()]]) }),
-      /Not looked at .*specify --nova-api-db$/s,
+      / were not checked\..*specify --nova-api-db$/s,
     ),
   ],
 };
@@ -86,16 +86,16 @@ const applies = (more: Partial<PlanApplies>) => plan({ applies: { ...PLAN.applie
 /** What apply would refuse, or leave out, before anybody waits for it in the window. */
 const CASES_APPLIES: CheckCases = {
   "Plan can be applied": [
-    passes({}, /3 min old.*2 machines load, 0 of them/s),
+    passes({}, /3 min old.*2 machines load, 0 already in Ironic/s),
     fails(
       applies({ blocked: ["bm_nodes.id=1 (N2I-D600)"], loads: 1 }),
       /^Machines are blocked \(1\): bm_nodes\.id=1 \(N2I-D600\)\.\nFix: .*--skip-blocked/,
     ),
     warns(
-      applies({ blocked: ["bm_nodes.id=1 (N2I-D600)"], loads: 1, leaves: true }),
+      applies({ blocked: ["bm_nodes.id=1 (N2I-D600)"], loads: 1, skipsBlocked: true }),
       /^Machines are blocked, and are excluded \(--skip-blocked\) \(1\): bm_nodes\.id=1/,
     ),
-    fails(applies({ conflicts: ["bm_nodes.id=2 (N2I-D500)"] }), /^.*in conflict.* \(1\): /),
+    fails(applies({ conflicts: ["bm_nodes.id=2 (N2I-D500)"] }), /^Machines conflict.* \(1\): /),
     fails(applies({ loads: 0 }), /^The plan does not load any machine, so apply refuses it/),
     fails(applies({ fresh: false }), /^The plan was made from a different snapshot/),
     warns(
@@ -158,7 +158,7 @@ const LATER_CASES: CheckCases = {
     passes({ placement: placed({ uuid: "p-1", name: NODE }) }, /^null$/),
     fails(
       { placement: UNPLACED, classless: new Set([INSTANCE]) },
-      /b-1 \(its embedded flavor has no resources:CUSTOM_\*, its machine has no provider\).*db ironic_flavor_migration --resource_class CLASS --all \(Pike 16\.0\.2 to Victoria; .*--host HOST --node NODE in place of --all.*heal_allocations/s,
+      /b-1 \(its embedded flavor has no resources:CUSTOM_\*, its machine has no provider\).*db ironic_flavor_migration --resource_class CLASS --all \(Pike 16\.0\.2 to Victoria\), .*--host HOST --node NODE instead of --all.*heal_allocations/s,
     ),
     warns({ ironic: LATER }, /--placement-db/),
     fails({ placement: UNPLACED }, /b-1.*heal_allocations/s),
@@ -187,7 +187,7 @@ const TWO = nova({
 /** Of the rows about where instances are. */
 const CASES_PLACES: CheckCases = {
   "Hosts of instances": [
-    passes({}, /^1 instance names/),
+    passes({}, /^1 instance has the nova-compute host of the machine/),
     fails(
       tenants({ host: "c-9" }),
       /^.* \(1\): .*b-1 under c-9, its nova-compute is c-1\.\nFix: nova2ironic plan .*--compute-host/s,
@@ -195,10 +195,13 @@ const CASES_PLACES: CheckCases = {
     fails(tenants({ node: null }), /b-1 on node none, its machine is a-1/),
     fails(nova({ beats: [] }), /b-1 under c-1, which is not a nova-compute host/),
     fails({ ...TWO, ...PAIR }, /^.* \(1\): .*b-2 under c-2, others under c-1/),
-    passes({ ...TWO, ...PAIR, ironic: LATER }, /^2 instances name/),
+    passes(
+      { ...TWO, ...PAIR, ironic: LATER },
+      /^2 instances have the nova-compute host of the machine/,
+    ),
     passes(
       { ...tenants({ host: "x", node: null }), ...plan({ machines: [GOES], ...MOVE }) },
-      /^1 instance names/,
+      /^1 instance has the nova-compute host of the machine/,
     ),
     fails(plan({ machines: [GOES], nova: MOVED }), /b-1 under c-1, its nova-compute is c-9/),
     warns({ ...nova({ beats: [] }), ...found("N2I-D225", true) }, /as you accepted/),
@@ -207,7 +210,10 @@ const CASES_PLACES: CheckCases = {
     fails({ ...OLD_NOVA, ...found("N2I-D225", false, { blocked: true }) }, /b-1 under c-9/),
   ],
   "Queued requests": [
-    fails(QUEUED, /^Requests wait in message queues \(1\): instance b-1 stop of some time waits/),
+    fails(
+      QUEUED,
+      /^Requests are waiting in message queues \(1\): instance b-1 stop of some time waits/,
+    ),
     fails(
       tenants({ task_state: "powering-off" }),
       /^.* \(1\): .*instance b-1 task_state powering-off is set.*rabbitmqctl purge_queue compute\.c-1/,
@@ -226,9 +232,12 @@ const CASES_PLACES: CheckCases = {
   "Evacuation records": [
     fails(
       OLD_NOVA,
-      /every instance on its machines whose host is not its own\. Instances .*b-1 under c-9.*--compute-host/s,
+      /every instance on its machines that has a different host\. Instances .*b-1 under c-9.*--compute-host/s,
     ),
-    passes(nova({ evacuations: null }), /keeps no records .*There will be none/),
+    passes(
+      nova({ evacuations: null }),
+      /does not keep evacuation records.* No instance will have a different host/,
+    ),
   ],
   "nova-compute stopped": [
     fails({ ...later({ host: "c-9", report_count: 11 }), ...plan(MOVE) }, /c-9 \(report_count 11/),
@@ -241,7 +250,7 @@ const CASES_PLACES: CheckCases = {
     ),
   ],
   "Unmatched instances": [
-    fails(tenants({}, { uuid: "b-8", node: null }), /b-8 is on host c-1 in nova alone/),
+    fails(tenants({}, { uuid: "b-8", node: null }), /b-8 is on host c-1 only in nova/),
     passes(
       {
         ...tenants({}, { uuid: "b-8", node: "z-1" }),
@@ -253,11 +262,11 @@ const CASES_PLACES: CheckCases = {
   "Instances planned and loaded": [
     fails(loaded({ uuid: "z-1" }), /bm_nodes\.id=1 has b-1, and so has node z-1 in Ironic/),
     fails(
-      { ...loaded({ uuid: "a-9", instance_uuid: null }), ours: new Set(["a-9"]) },
+      { ...loaded({ uuid: "a-9", instance_uuid: null }), loadedNodes: new Set(["a-9"]) },
       /node a-9 was loaded by this run, but is no longer in nova_bm/,
     ),
     fails(
-      { ...loaded(), ...tenants({ deleted: true }), ours: new Set([NODE]) },
+      { ...loaded(), ...tenants({ deleted: true }), loadedNodes: new Set([NODE]) },
       /node a-1 has b-1 in Ironic, and nova no longer has it/,
     ),
     fails(
@@ -286,7 +295,7 @@ const CASES_MORE: CheckCases = {
   ],
   Flavors: [
     warns(nova({ flavors: [SPEC] }), /baremetal.*D230/s),
-    passes(nova({ flavors: [{ ...SPEC, value: "new" }] }), /1 flavor names/),
+    passes(nova({ flavors: [{ ...SPEC, value: "new" }] }), /1 flavor has deploy images/),
     passes({ ...nova({ flavors: [SPEC] }), ...moved() }, /apply changes/),
     warns(
       { ...nova({ flavors: [SPEC] }), plan: null },
@@ -295,11 +304,11 @@ const CASES_MORE: CheckCases = {
     passes({ ...nova({ flavors: [SPEC] }), ironic: LATER }, /zed ignores/),
   ],
   Images: [
-    warns(tenants({ image: null }), /b-1 names no image/),
-    fails(found("N2I-D402", false), /a-1 lacks one/),
+    warns(tenants({ image: null }), /b-1 has no image/),
+    fails(found("N2I-D402", false), /a-1 lacks an image/),
     passes({ glance: new Map([["new", "active"]]) }, /^1 image is active/),
     fails({ glance: new Map([["new", "queued"]]) }, /new is queued/),
-    warns({ glance: new Map([["i-1", ""]]) }, /i-1 is not there/),
+    warns({ glance: new Map([["i-1", ""]]) }, /i-1 does not exist/),
     warns(HEAD ? { glance: HEAD } : {}, /E204 the reason/),
   ],
   Aggregates: [

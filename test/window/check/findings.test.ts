@@ -32,11 +32,11 @@ const accepted = (line: LineFacts, code: string): LineFacts => {
 const LOST = open(FREE, "N2I-D103");
 const DISPUTED = open(HELD, "N2I-D102");
 const WON = plan({ machines: [LINE, accepted(FREE, "N2I-D103")] });
-const LOADED_BOTH = { ...TWICE, ...WON, ours: new Set([NODE, OTHER]) };
+const LOADED_BOTH = { ...TWICE, ...WON, loadedNodes: new Set([NODE, OTHER]) };
 const UNKNOWN = nova({ instances: [] });
 const ABROAD = nova({ instances: [{ ...TENANT, node: "z-1" }] });
 const DELETED = nova({ instances: [{ ...TENANT, deleted: true }] });
-const leaving = { ...PLAN.applies, leaves: true };
+const leaving = { ...PLAN.applies, skipsBlocked: true };
 const skips = (...ids: readonly number[]) => ({ skipped: new Set(ids) });
 const first = (line: LineFacts, more: Partial<PlanFacts> = {}) =>
   plan({ machines: [line, FREE], ...more });

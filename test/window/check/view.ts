@@ -79,7 +79,7 @@ export const HERE: ServerIdentity = {
 const MACHINES: readonly LineFacts[] = [LINE, { ...LINE, id: 2, uuid: "a-2", instance_uuid: null }];
 export const PLAN: PlanFacts = {
   applies: {
-    ...{ loads: 2, there: 0, blocked: [], conflicts: [], leaves: false, fresh: true },
+    ...{ loads: 2, existing: 0, blocked: [], conflicts: [], skipsBlocked: false, fresh: true },
     readings: { same: true, minutes: 3 },
   },
   madeFor: new Map([["--nova-db", HERE]]),
@@ -101,10 +101,16 @@ export const PLAN: PlanFacts = {
 };
 export const READY: CheckView = {
   ...{ watched: 60, pace: null },
-  pairing: { allowed: "rule", why: "nova 254, nova_bm 10, ironic juno", wanted: false },
+  pairing: { allowed: "rule", why: "nova 254, nova_bm 10, ironic juno", requested: false },
   ...server(40),
   ...{ bm: BM, nova: NOVA, ironic: IRONIC },
-  ...{ plan: PLAN, ours: new Set<string>(), api: null, placement: null, computes: new Map() },
+  ...{
+    plan: PLAN,
+    loadedNodes: new Set<string>(),
+    api: null,
+    placement: null,
+    computes: new Map(),
+  },
   classless: new Set(),
   glance: null,
   run: { path: "/srv/m1", is: "run", free: 1e12 },
@@ -119,9 +125,9 @@ export const ironic = (more: Partial<IronicFacts>) => ({ ironic: { ...IRONIC, ..
 export const node = (more: Partial<BmNodeFacts>) => ({
   bm: { ...BM, nodes: BM.nodes.map((row) => (row.id === 2 ? { ...row, ...more } : row)) },
 });
-export function server(ahead: number, wsrep = {}, clear = false) {
-  const who = { option: "--nova-db", shown: "mysql://nova@db1/nova", identity: HERE };
-  return { servers: [{ ...who, clear, ahead, wsrep }] };
+export function server(skew: number, wsrep = {}, clear = false) {
+  const who = { option: "--nova-db", label: "mysql://nova@db1/nova", identity: HERE };
+  return { servers: [{ ...who, clear, skew, wsrep }] };
 }
 
 export const plan = (more: Partial<PlanFacts>) => ({ plan: { ...PLAN, ...more } });

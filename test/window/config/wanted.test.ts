@@ -112,7 +112,7 @@ test("with ClusteredComputeManager all hosts have one name, and later ones need 
   assert.equal(differingHosts(wanted("juno").settings, [one]), null);
   const same = two.map(({ host }) => ({ host, set: "ironic" }));
   assert.equal(differingHosts(wanted("juno").settings, same), null);
-  const by = (name: string, kept = false) => [{ name, kept }];
+  const by = (name: string, inUse = false) => [{ name, inUse }];
   assert.equal(differingHosts(wanted("juno").settings, same, by("ironic")), null);
   const wrong = /must be metal, the host of the instances: c-1 has ironic$/;
   for (const release of ["juno", "train", "2024.1"]) {
@@ -128,12 +128,12 @@ test("a file without a host is right for a host that machines keep, and for no n
   const own = [{ host: "c-1", set: null }];
   for (const release of ["juno", "train"]) {
     const { settings } = wanted(release);
-    assert.equal(differingHosts(settings, own, [{ name: "c-1", kept: true }]), null);
-    const moved = differingHosts(settings, own, [{ name: "c-1", kept: false }]);
+    assert.equal(differingHosts(settings, own, [{ name: "c-1", inUse: true }]), null);
+    const moved = differingHosts(settings, own, [{ name: "c-1", inUse: false }]);
     assert.match(moved ?? "", /must be c-1, .*: c-1 has none, so its own name$/);
-    const other = differingHosts(settings, own, [{ name: "c-2", kept: true }]);
+    const other = differingHosts(settings, own, [{ name: "c-2", inUse: true }]);
     assert.match(other ?? "", /must be c-2, /);
   }
   const two = [...own, { host: "c-2", set: "c-1" }];
-  assert.equal(differingHosts(wanted("juno").settings, two, [{ name: "c-1", kept: true }]), null);
+  assert.equal(differingHosts(wanted("juno").settings, two, [{ name: "c-1", inUse: true }]), null);
 });

@@ -118,11 +118,11 @@ test("finish clears what this tool set, of every kind of machine, and nothing el
   const gone = KINDS.flatMap(({ seen }, at) => (seen === null ? [`n${at}`] : []));
   assert.deepEqual(made, {
     ...{ changed, fine: KINDS.length - changed - gone.length, held: 3, untaken: 1, gone },
-    ...{ left: [], stopped: false, broke: null },
+    ...{ skipped: [], stopped: false, broke: null },
   });
   assert.equal((await at.run()).changed, 0);
   const back = await at.undo();
-  assert.deepEqual([back.changed, back.left], [changed, []]);
+  assert.deepEqual([back.changed, back.skipped], [changed, []]);
   assert.deepEqual(at.rows, at.before);
   assert.equal((await at.undo()).changed, 0);
 });
@@ -151,22 +151,22 @@ test("killed at any point, finish goes on to its end, and its undo to where it b
 test("a machine that a conductor has reserved is waited for, and left when it does not let go", async () => {
   const at = world([{ name: "one" }, { name: "two" }]);
   at.change("n0", { reservation: "lab" });
-  const { left, changed } = await at.run();
-  assert.deepEqual([changed, left.map(({ why }) => why)], [1, ["lab is working on it"]]);
+  const { skipped: left, changed } = await at.run();
+  assert.deepEqual([changed, left.map(({ reason: why }) => why)], [1, ["lab is working on it"]]);
   const sleeps = async (): Promise<void> => at.change("n0", { reservation: null });
   const again = await at.run({ clock: { now: () => 0, sleep: sleeps } });
-  assert.deepEqual([again.changed, again.left], [1, []]);
+  assert.deepEqual([again.changed, again.skipped], [1, []]);
 });
 
 test("a machine that is staged still is left, and one of another tenant by now is not protected again", async () => {
   const at = world([{ name: "one" }, { name: "two" }, { name: "three" }]);
   at.change("n0", { maintenance: true, maintenance_reason: STAGED });
-  const [left, ...others] = (await at.run()).left;
+  const [left, ...others] = (await at.run()).skipped;
   assert.deepEqual([left?.uuid, left?.state, others], ["n0", "staged", []]);
   at.change("n1", { instance_uuid: "another" });
   at.change("n2", { provision_state: "available", instance_uuid: null });
   const back = await at.undo();
-  const reasons = back.left.map(({ why }) => why);
+  const reasons = back.skipped.map(({ reason: why }) => why);
   assert.deepEqual(reasons, ["it has a different instance now", "it is available now"]);
   assert.equal(back.changed, 0);
 });

@@ -41,16 +41,16 @@ test("a machine in use is done when a conductor has it, any other when nothing i
 
 test("what failed is told with what the conductor says and with what to do", () => {
   const reason = { maintenance: true, maintenance_reason: "power sync", last_error: "no route" };
-  const { why, fix } = judge(ACTIVE, { ...IDLE, ...reason });
+  const { reason: why, fix } = judge(ACTIVE, { ...IDLE, ...reason });
   assert.equal(why, "in maintenance: power sync (no route)");
   assert.match(fix ?? "", /power --node/);
   const rack = { ...ACTIVE, conductor_group: "rack7" };
-  assert.match(overdue(rack, 60).fix ?? "", /ipmi in group rack7/);
+  assert.match(overdue(rack, 60).fix ?? "", /in group rack7 with driver ipmi/);
 });
 
 test("a conductor that died or is gone is told with the machine it had", () => {
   const why = (taker: ObservedNode["taker"], last_error: string | null = null) =>
-    judge(ACTIVE, { ...IDLE, taker, last_error }).why;
+    judge(ACTIVE, { ...IDLE, taker, last_error }).reason;
   assert.equal(why(DEAD), "conductor lab, which took it over, is not alive");
   const gone = { ...DEAD, hostname: null };
   assert.equal(why(gone), "the conductor that took it over is no longer in Ironic");
@@ -63,10 +63,13 @@ test("a machine that a conductor has keeps being handed over whatever its BMC di
   const said = (more: Partial<ObservedNode>) => judge(ACTIVE, { ...IDLE, taker: LAB, ...more });
   const old = said({ last_error: gaveUp, power_state: "power on" });
   assert.equal(old.state, "done");
-  assert.equal(old.why, `old error, the power state is known again (power on): ${gaveUp}`);
-  assert.match(said({ last_error: gaveUp }).why ?? "", /^a conductor reports: During/);
+  assert.equal(old.reason, `old error, the power state is known again (power on): ${gaveUp}`);
+  assert.match(said({ last_error: gaveUp }).reason ?? "", /^a conductor reports: During/);
   const planned = { ...ACTIVE, last_error: "as it was loaded" };
-  assert.equal(judge(planned, { ...IDLE, taker: LAB, last_error: "as it was loaded" }).why, null);
+  assert.equal(
+    judge(planned, { ...IDLE, taker: LAB, last_error: "as it was loaded" }).reason,
+    null,
+  );
 });
 
 test("no text of a machine that a living conductor has makes its takeover a failed one", () => {
@@ -76,17 +79,22 @@ test("no text of a machine that a living conductor has makes its takeover a fail
   ];
   for (const last_error of texts)
     for (const reservation of [null, "lab"]) {
-      const { state, why } = judge(ACTIVE, { ...IDLE, taker: LAB, last_error, reservation });
+      const { state, reason: why } = judge(ACTIVE, {
+        ...IDLE,
+        taker: LAB,
+        last_error,
+        reservation,
+      });
       assert.equal(state, "done", last_error);
       assert.ok(why?.endsWith(last_error), last_error);
     }
   const again = judge(ACTIVE, { ...IDLE, taker: LAB, last_error: "_do_takeover failed" });
-  assert.equal(again.why, "lab has it, but an earlier takeover failed: _do_takeover failed");
+  assert.equal(again.reason, "lab has it, but an earlier takeover failed: _do_takeover failed");
 });
 
 test("a free machine that no living conductor would work with is not handed over", () => {
   const dead = "no conductor is alive: lab";
-  const { state, why } = judge(FREE, IDLE, dead);
+  const { state, reason: why } = judge(FREE, IDLE, dead);
   assert.deepEqual([state, why], ["waiting", dead]);
   assert.equal(judge(FREE, ROW, dead).state, "staged");
   assert.equal(judge(ACTIVE, { ...IDLE, taker: LAB }, dead).state, "done");

@@ -6,8 +6,8 @@ import { release, restage } from "../../../src/window/handover/handover.ts";
 import { CONDUCTOR, ironic } from "./world.ts";
 
 const PACE: Pace = { ...ONE_BY_ONE, inFlight: 2, deadline: 100_000, maxFailures: 1 };
-const told = (some: readonly { readonly uuid: string; readonly why: string | null }[]) =>
-  some.map(({ uuid, why }) => [uuid, why]);
+const told = (some: readonly { readonly uuid: string; readonly reason: string | null }[]) =>
+  some.map(({ uuid, reason }) => [uuid, reason]);
 
 test("a machine whose conductor died is waited for until another one has it", async () => {
   const world = ironic(2, { takes: 2 });
@@ -35,7 +35,7 @@ test("a machine no living conductor would take stays staged, and ends it", async
     const { made, trouble } = await release(world.plan(), world.releasing(), PACE);
     assert.deepEqual([made, world.entries, trouble.length], [0, [], 1]);
     assert.equal(trouble[0]?.state, "staged");
-    assert.match(trouble[0]?.why ?? "", says);
+    assert.match(trouble[0]?.reason ?? "", says);
   }
 });
 
@@ -48,7 +48,7 @@ test("when the last conductor dies nothing is waited for, and the same command g
   const first = await release(world.plan(), world.releasing(), PACE);
   assert.deepEqual(first.notices, ["conductor lab died", "conductor other died"]);
   assert.deepEqual([first.made, first.done, first.waiting], [4, 2, 0]);
-  for (const { state, why } of first.trouble)
+  for (const { state, reason: why } of first.trouble)
     assert.deepEqual([state, why], ["failed", "no conductor is alive: lab"]);
   world.conductors(CONDUCTOR);
   const second = await release(world.plan(), world.releasing(), PACE);

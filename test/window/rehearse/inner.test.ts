@@ -15,8 +15,10 @@ test("no command goes on with a rehearsal's own run", async (t) => {
   assert.equal(existsSync(join(inner, "connections.yaml")), false);
   const isRefused = async (...command: readonly string[]): Promise<void> => {
     const asked = [...command, "--run", inner, "-q"];
-    const { err } = await refused(asked, 64, "N2I-E110", [/is the run of a rehearsal/]);
-    assert.ok(err.replaceAll(/\s+/g, "").includes(`Give--run${run}`), `${asked} ${err}`);
+    const { err } = await refused(asked, 64, "N2I-E110", [
+      /belongs to a rehearsal, and its journal describes copies/,
+    ]);
+    assert.ok(err.replaceAll(/\s+/g, "").includes(`Use--run${run}`), `${asked} ${err}`);
   };
   for (const command of [
     ["rollback", "--all", "--plan", ...writer],

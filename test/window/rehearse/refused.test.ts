@@ -68,7 +68,7 @@ test("another target than the plan's, and a run that is loaded, are refused befo
   const other = ["rehearse", ...at, "--ironic-db", bm.url, "--yes", "-q"];
   await refused(other, 4, "N2I-E202", [/not an Ironic database/]);
   const none = ["rehearse", ...at, "--yes", "-q", "--without", "ironic-db"];
-  await refused(none, 4, "N2I-E352", [/no --ironic-db/]);
+  await refused(none, 4, "N2I-E352", [/is missing \(--ironic-db\)/]);
   await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
   const loaded = /machines of this run are already in Ironic/;
   await refused([...words, "--yes", "-q"], 4, "N2I-E352", [loaded]);
@@ -77,7 +77,7 @@ test("another target than the plan's, and a run that is loaded, are refused befo
 test("nothing is written to the copy without a yes", async (t) => {
   const { words, copy } = await rehearsing("sqlite", t);
   const before = await digest(copy);
-  await refused([...words, "-q"], 4, "N2I-E303", [/--yes was not given/]);
+  await refused([...words, "-q"], 4, "N2I-E303", [/--yes was not passed/]);
   assert.equal(await digest(copy), before);
 });
 

@@ -85,7 +85,7 @@ testOnce("a file of connections names no copy: its databases are not used", asyn
   const config = join(folder, "nova2ironic.yaml");
   writeFileSync(config, `ironic_db: ${reader[1]}\n`, { mode: 0o600 });
   const words = ["rehearse", ...at, "--config", config, "--yes"];
-  await refused(words, 4, "N2I-E352", [/no --ironic-db/]);
+  await refused(words, 4, "N2I-E352", [/copy of Ironic.s database is missing \(--ironic-db\)/]);
 });
 
 testOnce("a folder of the rehearsal's name that it did not make is not removed", async (t) => {

@@ -111,7 +111,7 @@ export function sampleFacts(more: Partial<ReportFacts> = {}): ReportFacts {
     },
     verdict: judge({
       ...{ header: HEADER, counts: COUNTS, totals, nova: NOVA, fresh: true },
-      standing: { load: "none", staged: 0, verified: "no", ended: false },
+      status: { load: "none", staged: 0, verified: "no", ended: false },
     }),
     ...{ totals, nova: NOVA, ran: RAN, next: "nova2ironic apply --run m1" },
     window: { from: 22 * 60, to: 38 * 60 },

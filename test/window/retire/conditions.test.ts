@@ -47,7 +47,7 @@ test("another service in the database keeps it", () => {
 
 const AT = {
   ...{ host: "db1", port: 3306, socket: null, user: "migrate", database: "nova_bm" },
-  ...{ filename: null, password: () => "hunter2", tls: null, shown: "" },
+  ...{ filename: null, password: () => "hunter2", tls: null, label: "" },
 };
 
 test("the dump command names the database, and its password is in a file", () => {

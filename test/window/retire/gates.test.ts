@@ -61,7 +61,7 @@ test("where the plan has Nova, retire without Nova does not hold", async (t) => 
   const words = ["retire", ...at, ...source.slice(0, 2)];
   await refused([...words, "-q"], 4, "N2I-E340", [/nova-compute reported from/]);
   const shown = await refused([...words, "--without", "nova-db", "-q"], 4, "N2I-E340");
-  const missing = "the plan changes Nova, and its location is missing";
+  const missing = "the plan changes Nova, but its location is missing";
   assert.equal(shown.err.replaceAll(/\s+/g, " ").split(missing).length, 1 + 2, shown.err);
   await nova.db("compute_nodes").update({ deleted: 1 });
   assert.match((await runs(0, [...words, "-q"])).out, /^DROP TABLE migrate_version;$/m);

@@ -21,7 +21,7 @@ const loaded = (nova: "follows" | "left"): readonly Entry[] => [
 const LOADED = loaded("follows");
 const GONE = { missing: "N2I-E111 it has no footer" };
 const FILES = {
-  ...{ snapshot: SNAPSHOT, handover: null, run: "m1", asked: true },
+  ...{ snapshot: SNAPSHOT, handover: null, run: "m1", hasReadings: true },
   plan: PLAN,
   journal: { entries: LOADED },
 } satisfies RunFiles;
@@ -56,7 +56,7 @@ test("a plan whose readings are too old is not made again once Nova's rows are c
   assert.throws(() => checkRenewable({ ...FILES, journal: { entries: changed } }), {
     code: "N2I-E328",
     message: /readings are too old or from a different plan, and some of the Nova rows/,
-    fix: /--power-max-age; or roll back first: nova2ironic rollback --run m1 --all/,
+    fix: /--power-max-age\. Or roll back first: nova2ironic rollback --run m1 --all/,
   });
 });
 

@@ -8,16 +8,16 @@ export async function hostAgentCommand(
   args: ListArgs & AgentCommandOptions & { readonly printUnit: boolean },
 ): Promise<void> {
   if (args.printUnit) {
-    const given = new Map<string, unknown>(Object.entries(args));
-    const words = Object.keys(AGENT).flatMap((name) => {
-      const value = given.get(name);
+    const values = new Map<string, unknown>(Object.entries(args));
+    const argv = Object.keys(AGENT).flatMap((name) => {
+      const value = values.get(name);
       if (typeof value === "boolean") return value ? [`--${name}`] : [];
       const all = value === undefined ? [] : [value].flat();
       return all.flatMap((one) => [`--${name}`, String(one)]);
     });
     const { run, tftpRoot } = args;
     const writes = args.take ? [run, tftpRoot].flatMap((path) => path ?? []) : [];
-    const command = [...programCommand(), "host", "agent", ...words];
+    const command = [...programCommand(), "host", "agent", ...argv];
     io().stdout.write(unitText(args.host, command, writes));
     return;
   }
@@ -52,11 +52,11 @@ WantedBy=multi-user.target
 }
 
 /** @source systemd.service(5), "Command lines"; systemd.syntax(7) */
-function unitArgument(word: string): string {
-  const escaped = word
+function unitArgument(text: string): string {
+  const escaped = text
     .replaceAll("\\", "\\\\")
     .replaceAll('"', '\\"')
     .replaceAll("%", "%%")
     .replaceAll("$", "$$$$");
-  return /^[\w@%+=:,./-]+$/.test(word) ? escaped : `"${escaped}"`;
+  return /^[\w@%+=:,./-]+$/.test(text) ? escaped : `"${escaped}"`;
 }

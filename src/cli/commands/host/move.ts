@@ -9,7 +9,7 @@ import type { LegacyPlaces } from "../../../takeover/baremetal/legacy-clients.ts
 import { moveHosts } from "../../../takeover/host-move.ts";
 import type { HostMoved } from "../../../takeover/host-moves.ts";
 import { checkMode } from "../given-options.ts";
-import { exitWith, type ListArgs, note, printResult, say, sinkOf } from "../shared.ts";
+import { exitWith, type ListArgs, note, printMessage, printResult, sinkOf } from "../shared.ts";
 
 export async function hostMoveCommand(
   args: ListArgs & LegacyPlaces & { readonly run: string },
@@ -20,21 +20,21 @@ export async function hostMoveCommand(
 }
 
 export function endOfMove(args: ListArgs & { readonly run: string }, moved: HostMoved): void {
-  const { unit, fenced, rows, found, blocked, left: changed, stopped, hosts } = moved;
+  const { unit, fenced, rows, found, blocked, skipped: changed, stopped, hosts } = moved;
   const fence = fenced === 0 ? "" : `${counted(fenced, "host")} fenced, `;
   const out = blocked + changed.length;
-  const left = out === 0 ? "" : `; ${counted(out, "machine was", "machines were")} left out`;
-  for (const { id, why } of changed) note(args, `${id} was skipped: ${why}`);
+  const skippedText = out === 0 ? "" : `; ${counted(out, "machine was", "machines were")} left out`;
+  for (const { id, reason } of changed) note(args, `${id} was skipped: ${reason}`);
   printResult(
     args,
-    `Host move: ${fence}${counted(rows, unit === undefined ? "row" : "machine")} ${unit === undefined ? "changed" : "moved"}, ${found} already done${left}.`,
+    `Host move: ${fence}${counted(rows, unit === undefined ? "row" : "machine")} ${unit === undefined ? "changed" : "moved"}, ${found} already done${skippedText}.`,
   );
   if (stopped) {
-    say(args, STOPPED);
+    printMessage(args, STOPPED);
     return;
   }
   for (const host of hosts) note(args, queueText(host));
   const undo = nextCommand("rollback", args, { all: true });
-  say(args, `Next: ${nextCommand("verify", args)}\nUndo: ${undo}`);
+  printMessage(args, `Next: ${nextCommand("verify", args)}\nUndo: ${undo}`);
   if (out > 0) exitWith(EXIT_STATUS.partial.status);
 }

@@ -5,7 +5,7 @@ import { printView } from "../../print/out.ts";
 import { EVERY } from "../../views/every-row.ts";
 import { hostsText, movesText, movesView } from "../../views/hosts.ts";
 import { checkMode } from "../given-options.ts";
-import { type ListArgs, printLines, say, sinkOf } from "../shared.ts";
+import { type ListArgs, printLines, printMessage, sinkOf } from "../shared.ts";
 
 type PlanArgs = ListArgs & HostPlanOptions;
 
@@ -13,12 +13,12 @@ export async function hostPlanCommand(args: PlanArgs): Promise<void> {
   checkMode("plan", args.novaBmDb !== undefined);
   const made = await planMoves(args, sinkOf({ ...args, format: "table" }));
   await printMoves(args, made);
-  say(
+  printMessage(
     args,
     `Saved ${made.path} (sha256 ${made.sha256.slice(0, 12)}). Nothing was written to Nova.`,
   );
   if (made.manifest.counts.verdicts.move > 0)
-    say(args, `Next: ${nextCommand("host", args, {}, "move")}`);
+    printMessage(args, `Next: ${nextCommand("host", args, {}, "move")}`);
 }
 
 export async function printMoves(args: PlanArgs, { manifest, path }: PlannedMoves): Promise<void> {
@@ -26,5 +26,5 @@ export async function printMoves(args: PlanArgs, { manifest, path }: PlannedMove
   await printView(movesView(movesOf(path)), { ...args, every });
   const text = [...hostsText(manifest.findings), movesText(manifest.counts)].join("\n");
   if (args.format === "table") printLines(text);
-  else say(args, text);
+  else printMessage(args, text);
 }

@@ -12,7 +12,7 @@ import { createEvents } from "../../print/events.ts";
 import { printView } from "../../print/out.ts";
 import { managedView } from "../../views/nodes.ts";
 import { gatherSkipped } from "../../views/skipped-rows.ts";
-import { exitWith, note, say, sinkOf, type Voice } from "../shared.ts";
+import { exitWith, note, printMessage, sinkOf, type Voice } from "../shared.ts";
 
 interface ManageArgs
   extends Voice,
@@ -34,13 +34,13 @@ interface ManageArgs
 }
 
 export async function manageCommand(args: ManageArgs): Promise<void> {
-  const { nova: _, ...given } = args;
+  const { nova: _, ...rest } = args;
   const nova = novaOf(args);
   const all = args.from === undefined ? [manageRequestFrom(args)] : readMachines(args.from);
   const emit = createEvents(io().stderr, Date.now);
-  const { rows, stopped, broke, stays, inUse } = await manageMachines(
+  const { rows, stopped, broke, leftovers, inUse } = await manageMachines(
     all,
-    { ...given, inFlight: args.inFlight ?? IN_FLIGHT, ...(nova !== null && { nova }) },
+    { ...rest, inFlight: args.inFlight ?? IN_FLIGHT, ...(nova !== null && { nova }) },
     sinkOf(args),
     (event) => {
       if (args.json) emit("item", { ...event });
@@ -48,46 +48,46 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
   );
   await printView(managedView(rows), args);
   if (broke !== null) throw broke;
-  const left = rows.filter(({ became }) => became === "left");
-  if (nova !== null && stays.size > 0) {
-    const ours = [...stays.keys()].filter((id) => !inUse.has(id));
+  const skipped = rows.filter(({ outcome }) => outcome === "left");
+  if (nova !== null && leftovers.size > 0) {
+    const remaining = [...leftovers.keys()].filter((id) => !inUse.has(id));
     if (inUse.size > 0)
       note(
         args,
         `Servers on these nodes may be in use: ${listed([...inUse], NAMED)}. Resolve the reason listed for each node, then run the same command again. Rollback would delete the servers.`,
       );
-    if (ours.length > 0)
+    if (remaining.length > 0)
       note(
         args,
-        `Not rolled back. Resolve the reason listed for each node, then run: ${nextCommand("rollback", args)} ${ours.map((id) => `--node ${id}`).join(" ")}`,
+        `Not rolled back. Resolve the reason listed for each node, then run: ${nextCommand("rollback", args)} ${remaining.map((id) => `--node ${id}`).join(" ")}`,
       );
     return exitWith(EXIT_STATUS.halfway.status);
   }
-  if (left.length === rows.length && !stopped)
+  if (skipped.length === rows.length && !stopped)
     throw new MigrationError(
       "N2I-E370",
-      left.length === 1
-        ? `${left[0]?.node}: ${left[0]?.why}`
-        : `none of ${counted(left.length, "machine")} can be managed`,
+      skipped.length === 1
+        ? `${skipped[0]?.node}: ${skipped[0]?.reason}`
+        : `none of ${counted(skipped.length, "machine")} can be managed`,
     );
-  if (!args.dryRun) say(args, `Next: ${nextCommand("verify", args)}`);
-  const marked = rows.filter(({ became }) => became === "in service");
+  if (!args.dryRun) printMessage(args, `Next: ${nextCommand("verify", args)}`);
+  const marked = rows.filter(({ outcome }) => outcome === "in service");
   if (marked.length > 0)
     note(
       args,
-      `Run the same command again: it removes this run's mark from the nodes in service${left.length > 0 || stopped ? ", and retries the others" : ""}.`,
+      `Run the same command again: it removes this run's mark from the nodes in service${skipped.length > 0 || stopped ? ", and retries the others" : ""}.`,
     );
   if (stopped) note(args, "Stopped. To resume, run the same command again.");
-  if (left.length + marked.length > 0 || stopped) exitWith(EXIT_STATUS.partial.status);
+  if (skipped.length + marked.length > 0 || stopped) exitWith(EXIT_STATUS.partial.status);
 }
 
 export async function unmanageCommand(
   args: ManageArgs & { readonly machine: string },
 ): Promise<void> {
-  const left = gatherSkipped(args);
-  await managedBack({ ...args, all: false, node: [args.machine] }).back(sinkOf(args), left.add);
-  await printView(left.view(), args);
-  if (left.any()) exitWith(EXIT_STATUS.differs.status);
+  const skipped = gatherSkipped(args);
+  await managedBack({ ...args, all: false, node: [args.machine] }).back(sinkOf(args), skipped.add);
+  await printView(skipped.view(), args);
+  if (skipped.any()) exitWith(EXIT_STATUS.differs.status);
 }
 
 /** The options for Nova; null if the records are Ironic allocations. */

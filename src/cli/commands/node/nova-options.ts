@@ -20,9 +20,9 @@ export interface NovaArgs
 
 export function watchingOf(
   { watch, allowRunningCompute, allowQueuedRequests: queued }: WatchArgs,
-  tell: (text: string) => void,
+  report: (text: string) => void,
 ): Watching {
-  return { seconds: watch, allowed: allowRunningCompute, queued, tell };
+  return { seconds: watch, allowed: allowRunningCompute, queued, report };
 }
 
 /** The requested changes of Nova's rows; null without a Nova database. */
@@ -31,7 +31,7 @@ export function novaRequest(args: NovaArgs): NovaRequest | null {
   if (novaDb === undefined) return null;
   return {
     computeHosts: computeHost ?? [],
-    flavors: { images: imagesOf(args), named: new Set(flavor ?? []) },
+    flavors: { images: imagesOf(args), selected: new Set(flavor ?? []) },
   };
 }
 

@@ -6,7 +6,7 @@ import type { SwitchStepRow } from "../../../switchover/rules/switching.ts";
 import { type SwitchOptions, switchOver } from "../../../switchover/switchover.ts";
 import { printView } from "../../print/out.ts";
 import { differencesView, stepsView } from "../../views/nodes.ts";
-import { exitWith, note, say, sinkOf, type Voice } from "../shared.ts";
+import { exitWith, note, printMessage, sinkOf, type Voice } from "../shared.ts";
 
 export interface SwitchoverArgs
   extends Voice,
@@ -20,7 +20,7 @@ export interface SwitchoverArgs
 export async function switchoverCommand(args: SwitchoverArgs): Promise<void> {
   const { machine: source, name, dryRun } = args;
   const destination = args.destination ?? name;
-  const words: SwitchOptions = {
+  const options: SwitchOptions = {
     ...{ ...args, source },
     ...(destination !== undefined && { destination }),
   };
@@ -30,10 +30,10 @@ export async function switchoverCommand(args: SwitchoverArgs): Promise<void> {
       if (rows.length > 0) await printView(differencesView(rows), args);
     },
   };
-  const ended = await switchOver(words, shows, sinkOf(args));
+  const ended = await switchOver(options, shows, sinkOf(args));
   if (!ended) {
     note(args, "Stopped. To resume, run the same command again. To undo it, run rollback.");
     exitWith(EXIT_STATUS.interrupted.status);
   }
-  if (!dryRun && ended) say(args, `Next: ${nextCommand("verify", args)}`);
+  if (!dryRun && ended) printMessage(args, `Next: ${nextCommand("verify", args)}`);
 }

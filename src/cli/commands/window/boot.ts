@@ -4,13 +4,20 @@ import { type BootOptions, boot } from "../../../window/boot/boot.ts";
 import { AFTER } from "../../../window/runner/after.ts";
 import { EVERY } from "../../views/every-row.ts";
 import { bootSummary, bootView } from "../../views/previews.ts";
-import { exitWith, type ListArgs, printDone, printResult, say, sinkOf } from "../shared.ts";
+import {
+  exitWith,
+  type ListArgs,
+  printDone,
+  printMessage,
+  printResult,
+  sinkOf,
+} from "../shared.ts";
 
 export async function bootCommand(args: ListArgs & BootOptions): Promise<void> {
   const { plan, verify, undo } = args;
   const { rows, stopped, elsewhere, dhcp } = await boot(args, sinkOf(args));
-  if (stopped) say(args, STOPPED);
-  const has = (wanted: string): boolean => rows.some(({ state }) => state === wanted);
+  if (stopped) printMessage(args, STOPPED);
+  const has = (expected: string): boolean => rows.some(({ state }) => state === expected);
   if (rows.some(({ state }) => state !== "ready") || args.format !== "table")
     await printDone(bootView(rows), {
       ...args,
@@ -25,11 +32,11 @@ export async function bootCommand(args: ListArgs & BootOptions): Promise<void> {
   else if (has("left") && !plan) exitWith(EXIT_STATUS.partial.status);
   if (plan || verify) return;
   if (elsewhere.length > 0)
-    say(args, `This run also staged boot files in other trees: ${elsewhere.join(", ")}`);
+    printMessage(args, `This run also staged boot files in other trees: ${elsewhere.join(", ")}`);
   if (dhcp !== null)
-    say(
+    printMessage(
       args,
       `Until Ironic takes over the machines, DHCP directs them to their old host. Keep its TFTP service: ${dhcp}`,
     );
-  say(args, AFTER.boot(args));
+  printMessage(args, AFTER.boot(args));
 }

@@ -9,7 +9,14 @@ import {
 import { AFTER } from "../../../window/runner/after.ts";
 import { EVERY } from "../../views/every-row.ts";
 import { statesView } from "../../views/previews.ts";
-import { exitWith, type ListArgs, printDone, printResult, say, sinkOf } from "../shared.ts";
+import {
+  exitWith,
+  type ListArgs,
+  printDone,
+  printMessage,
+  printResult,
+  sinkOf,
+} from "../shared.ts";
 
 interface FinishArgs extends ListArgs, FinishOptions {
   readonly plan: boolean;
@@ -19,11 +26,11 @@ export async function finishCommand(args: FinishArgs): Promise<void> {
   const every = EVERY.finish(args);
   const sink = sinkOf({ ...args, every });
   if (args.plan) return previewFinish(args, sink);
-  const { left, stopped, broke, notes, partial } = await finishRun(args, sink);
-  if (left.length > 0) await printDone(statesView(left), { ...args, every });
+  const { skipped, stopped, broke, notes, partial } = await finishRun(args, sink);
+  if (skipped.length > 0) await printDone(statesView(skipped), { ...args, every });
   if (partial) exitWith(EXIT_STATUS.partial.status);
   if (broke !== null) throw broke;
-  if (stopped) say(args, STOPPED);
+  if (stopped) printMessage(args, STOPPED);
   for (const text of notes) if (args.walked !== true || text !== RUN_DONE) printResult(args, text);
-  say(args, AFTER.finish(args));
+  printMessage(args, AFTER.finish(args));
 }

@@ -4,7 +4,7 @@ import { type HandoverOptions, handover } from "../../../window/handover/handove
 import { AFTER } from "../../../window/runner/after.ts";
 import { EVERY } from "../../views/every-row.ts";
 import { statesView } from "../../views/previews.ts";
-import { exitWith, type ListArgs, printDone, say, sinkOf } from "../shared.ts";
+import { exitWith, type ListArgs, printDone, printMessage, sinkOf } from "../shared.ts";
 
 interface HandoverArgs extends ListArgs, HandoverOptions {
   readonly inFlight?: number;
@@ -21,7 +21,7 @@ export async function handoverCommand(args: HandoverArgs): Promise<void> {
     await printDone(statesView(listed, logs), { ...args, every: EVERY.handover(args) });
   if (trouble.length > 0) exitWith(EXIT_STATUS.partial.status);
   if (broke !== null) throw broke;
-  say(args, AFTER.handover(args));
+  printMessage(args, AFTER.handover(args));
 }
 
 function paceOf({ inFlight, perMinute, deadline, maxFailures }: HandoverArgs): Pace {

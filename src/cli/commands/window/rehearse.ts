@@ -3,13 +3,14 @@ import { type RehearseOptions, rehearse } from "../../../window/rehearse/rehears
 import { AFTER } from "../../../window/runner/after.ts";
 import { printView } from "../../print/out.ts";
 import { rehearsalText, rehearsalView } from "../../views/rehearsal.ts";
-import { exitWith, type ListArgs, note, say, sinkOf } from "../shared.ts";
+import { exitWith, type ListArgs, note, printMessage, sinkOf } from "../shared.ts";
 
 export async function rehearseCommand(args: ListArgs & RehearseOptions): Promise<void> {
   const found = await rehearse(args, sinkOf(args));
-  if (found === null) return say(args, "Stopped. Restore the copies before the next rehearsal.");
+  if (found === null)
+    return printMessage(args, "Stopped. Restore the copies before the next rehearsal.");
   await printView(rehearsalView(found), args);
   for (const text of rehearsalText(found)) note(args, text);
-  say(args, AFTER.rehearse(args));
+  printMessage(args, AFTER.rehearse(args));
   exitWith(endOf(found));
 }

@@ -3,7 +3,7 @@ import { markdown } from "../../../window/report/markdown.ts";
 import { packed, page } from "../../../window/report/page/page.ts";
 import { report } from "../../../window/report/report.ts";
 import { openParts, pageAssets, writeReport } from "../../../window/report/report-file.ts";
-import { print, say, sinkOf, type Voice } from "../shared.ts";
+import { print, printMessage, sinkOf, type Voice } from "../shared.ts";
 
 interface ReportArgs extends Voice {
   readonly run: string;
@@ -29,7 +29,7 @@ export function reportCommand(args: ReportArgs): Promise<void> {
       parts.keep(folder, packed(machines, origins)),
     );
     await save(made.facts.verdict.title, page({ ...made, machines: parts.pieces }, pageAssets()));
-    say(
+    printMessage(
       args,
       "Open it in a browser. It does not require a network and does not contain passwords. It contains the names of machines, hosts and instances.",
     );

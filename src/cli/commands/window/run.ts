@@ -1,21 +1,21 @@
 import { MigrationError } from "../../../lib/error.ts";
 import { type CommandFunctions, runAgain } from "../../../window/runner/command-lines.ts";
-import { type RunEnd, walk } from "../../../window/runner/runner.ts";
+import { type RunEnd, runStages } from "../../../window/runner/runner.ts";
 import type { RunArgs } from "../../options/window/run.ts";
-import { exitWith, say, sinkOf } from "../shared.ts";
+import { exitWith, printMessage, sinkOf } from "../shared.ts";
 
-export async function runCommand(args: RunArgs, hands: CommandFunctions): Promise<void> {
+export async function runCommand(args: RunArgs, commands: CommandFunctions): Promise<void> {
   const again = runAgain(args);
-  const walked = await walk(args, hands, sinkOf({ ...args, format: "table" })).catch(
+  const walked = await runStages(args, commands, sinkOf({ ...args, format: "table" })).catch(
     (cause: unknown) => {
       // Such an error already has the command that resumes the run.
       if (!(cause instanceof MigrationError && cause.fix.includes("nova2ironic run ")))
-        say(args, `The run stops here. Then: ${again}`);
+        printMessage(args, `The run stops here. Then: ${again}`);
       throw cause;
     },
   );
   if (walked.status !== null) exitWith(walked.status);
-  say(args, textOf(walked, again));
+  printMessage(args, textOf(walked, again));
 }
 
 function textOf({ ended, at, status }: RunEnd, again: string): string {

@@ -1,12 +1,12 @@
 import { counted } from "../../../lib/text.ts";
 import { type SupportOptions, support } from "../../../window/support.ts";
-import { print, say, sinkOf, type Voice } from "../shared.ts";
+import { print, printMessage, sinkOf, type Voice } from "../shared.ts";
 
 export async function supportCommand(args: Voice & SupportOptions): Promise<void> {
-  const { path, bytes, files, leftOut } = await support(args, sinkOf({ ...args, format: "table" }));
-  for (const { name, why } of leftOut) say(args, `Left out: ${name}: ${why}.`);
+  const { path, bytes, files, skipped } = await support(args, sinkOf({ ...args, format: "table" }));
+  for (const { name, reason } of skipped) printMessage(args, `Left out: ${name}: ${reason}.`);
   print(`Wrote ${path}: ${counted(files.length, "file")}, ${Math.ceil(bytes / 1024)} KiB.`);
-  say(
+  printMessage(
     args,
     "Its passwords are encrypted, and the key is not included. It contains the names of machines, hosts, addresses and instances, so check it before you send it.",
   );

@@ -2,18 +2,18 @@ import {
   argument,
   type Declared,
   flag,
+  list,
   number,
   type OptionTable,
   perHost,
-  word,
-  words,
+  string,
 } from "../declared.ts";
 import { listOptions, listOptionsWithoutAll } from "../format.ts";
 import { common, needed } from "../shared.ts";
 import { AGENT, DOWN, NOVA_CONF } from "./leases.ts";
 
 const NOVA_BM = {
-  "nova-bm-db": word("nova_bm: URL without password, file:PATH, env:NAME or conf:PATH"),
+  "nova-bm-db": string("nova_bm: URL without password, file:PATH, env:NAME or conf:PATH"),
 };
 
 const NOVA = { ...needed("nova-db"), ...common("nova-api-db") };
@@ -24,8 +24,8 @@ const IRONIC = common(
 
 const RUN = common("run");
 const WHERE = {
-  from: word("Compute host to move machines from"),
-  to: words(
+  from: string("Compute host to move machines from"),
+  to: list(
     "Compute host to move machines to. Several hosts (comma-separated or repeated) share the machines",
     {
       ...{ demandOption: true, form: [/[^,]/, "the name of a compute host"] },
@@ -34,18 +34,18 @@ const WHERE = {
 };
 
 const PLANNING = {
-  site: word("Site document with accepted findings"),
+  site: string("Site document with accepted findings"),
   "force-aggregates": flag("Move machines between hosts in different aggregates"),
 };
 
 /** For machines of nova-baremetal, which boot from this host afterwards. */
 const BOOT = {
-  "tftp-root": word("With --nova-bm-db: TFTP tree of this host, which receives the machines"),
+  "tftp-root": string("With --nova-bm-db: TFTP tree of this host, which receives the machines"),
   "tftp-from": perHost("DIR", "a copy of the TFTP tree of the old host. Repeatable"),
-  "root-uuid": words("NODE=UUID: root filesystem of a machine without a boot file. Repeatable", {
+  "root-uuid": list("NODE=UUID: root filesystem of a machine without a boot file. Repeatable", {
     form: [/^[\da-f-]{36}=[\da-f-]{36}$/i, "NODE=UUID, with the node's uuid"],
   }),
-  "my-ip": word("Address of this host for booting machines, set on Neutron ports"),
+  "my-ip": string("Address of this host for booting machines, set on Neutron ports"),
 };
 
 const PURGED = {
@@ -75,7 +75,7 @@ export const HOST = {
     describe: "Plan the move of machines to other hosts, without writing to Nova",
     options: {
       ...{ ...RUN, ...NOVA_BM, ...NOVA, ...IRONIC },
-      node: words("Uuid of a machine to move. Repeatable"),
+      node: list("Uuid of a machine to move. Repeatable"),
       ...{ ...WHERE, ...PLANNING, ...DOWN, ...BOOT, ...listOptions },
     },
     ...{ exclude: ["from node"], oneOf: ["from node"], differ: ["from", "to"] },
@@ -110,7 +110,7 @@ export const HOST = {
       ...{ ...RUN, ...NOVA_BM, ...NOVA, ...IRONIC },
       ...{ ...WHERE, from: { ...WHERE.from, demandOption: true } },
       ...{ ...PLANNING, ...DOWN, ...BOOT },
-      "fence-command": word("Program that fences the dead host (exit status 0: host is fenced)"),
+      "fence-command": string("Program that fences the dead host (exit status 0: host is fenced)"),
       "confirmed-down": flag("You confirm that this host is down and remains down"),
       settle: number("Seconds to wait for requests in progress"),
       plan: flag("Only show the planned moves"),

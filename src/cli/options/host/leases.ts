@@ -1,8 +1,10 @@
-import { flag, number, type OptionTable, perHost, word } from "../declared.ts";
+import { flag, number, type OptionTable, perHost, string } from "../declared.ts";
 import { common, needed } from "../shared.ts";
 
 export const NOVA_CONF = {
-  "nova-conf": word("nova.conf of these hosts, for service_down_time and the [baremetal] settings"),
+  "nova-conf": string(
+    "nova.conf of these hosts, for service_down_time and the [baremetal] settings",
+  ),
 };
 
 /** The time after which a nova-compute is down. */
@@ -15,7 +17,7 @@ export const DOWN = {
 
 /** Options of an agent, also in its systemd unit. */
 export const AGENT: OptionTable = {
-  host: word("Compute host that holds the lease: [DEFAULT]host in its nova.conf", {
+  host: string("Compute host that holds the lease: [DEFAULT]host in its nova.conf", {
     ...{ demandOption: true, form: [/^[!-~]+$/, "the name of a compute host"] },
   }),
   ...needed("nova-bm-db"),
@@ -24,12 +26,12 @@ export const AGENT: OptionTable = {
   ttl: number("Seconds without a heartbeat after which another host may fence this host", {
     default: 60,
   }),
-  "my-ip": word("Address of this host for booting machines, published with the lease"),
-  "tftp-root": word("TFTP tree of this host, to publish the boot files of its machines"),
-  "on-fenced": word("Program that runs once if this host is fenced, to stop nova-compute"),
+  "my-ip": string("Address of this host for booting machines, published with the lease"),
+  "tftp-root": string("TFTP tree of this host, to publish the boot files of its machines"),
+  "on-fenced": string("Program that runs once if this host is fenced, to stop nova-compute"),
   take: flag("Take over the machines of dead hosts. Requires --run"),
-  run: word("With --take: folder for the agent's runs, one for each takeover"),
-  "fence-command": word("With --take: program that fences a dead host (exit status 0: fenced)"),
+  run: string("With --take: folder for the agent's runs, one for each takeover"),
+  "fence-command": string("With --take: program that fences a dead host (exit status 0: fenced)"),
   "tftp-from": perHost("DIR", "a copy of the TFTP tree of another host. Repeatable"),
   ...DOWN,
   // For Glance images and Neutron ports. The login is in OS_*.

@@ -1,4 +1,4 @@
-import { argument, type Declared, flag, number, word, words } from "../declared.ts";
+import { argument, type Declared, flag, list, number, string } from "../declared.ts";
 import { listOptionsWithoutAll } from "../format.ts";
 import { common, meaning } from "../shared.ts";
 
@@ -6,13 +6,13 @@ const IRONIC = common("ironic-url", "os-cloud", "os-cacert", "insecure", "api-ti
 
 const RUN = meaning("run", "The run's folder, with the journal for rollback");
 const PACE = {
-  "in-flight": number("Maximum number of concurrent machines (4)", { least: 1, whole: true }),
+  "in-flight": number("Maximum number of concurrent machines (4)", { least: 1, integer: true }),
 };
 const NOVA = {
   nova: flag("Create servers in Nova instead of allocations in Ironic"),
-  flavor: word("With --nova: flavor (id or name) that requests the machine's resource class"),
-  image: word("With --nova: image (id or name, default: the id in instance_info.image_source)"),
-  port: words("With --nova: uuid of a Neutron port. Repeat it for each port of the machine"),
+  flavor: string("With --nova: flavor (id or name) that requests the machine's resource class"),
+  image: string("With --nova: image (id or name, default: the id in instance_info.image_source)"),
+  port: list("With --nova: uuid of a Neutron port. Repeat it for each port of the machine"),
   "accept-network-cut": flag(
     "With --nova: accept a network interruption until Neutron binds the ports again",
   ),
@@ -33,8 +33,10 @@ export const SWITCHING = {
     "soft-timeout": number("Seconds to wait until the source has shut down (600)"),
     "proof-interval": number("Seconds between two readings that confirm power off (65)"),
     "proof-timeout": number("Maximum seconds to confirm it, from the first hard power off (300)"),
-    "fence-command": word("Program that exits with status 0 when the source (its argument) is off"),
-    identical: word("Document to use instead of mappings/identical.json"),
+    "fence-command": string(
+      "Program that exits with status 0 when the source (its argument) is off",
+    ),
+    identical: string("Document to use instead of mappings/identical.json"),
     ...meaning("nova-db", "For a Nova instance: Nova's database, to change the instance's row"),
     placement: flag("With --nova-db: also move the instance's allocation in Placement"),
     "leave-nova": flag("For a Nova instance: show the commands for its rows at the end"),
@@ -47,8 +49,8 @@ const MACHINE = argument("machine", "uuid or name of the node");
 
 const SPARES = {
   spares: flag("List nodes in manageable or enroll for active machines with identical hardware"),
-  need: number("With --spares: exit status 2 if a machine has fewer", { least: 0, whole: true }),
-  identical: word("With --spares: document to use instead of mappings/identical.json"),
+  need: number("With --spares: exit status 2 if a machine has fewer", { least: 0, integer: true }),
+  identical: string("With --spares: document to use instead of mappings/identical.json"),
 };
 const LIST = { ...SPARES, ...ADOPTABLE };
 
@@ -73,12 +75,14 @@ export const NODE = {
     positional: [MACHINE, argument("name", "name of the server")],
     options: {
       ...RUN,
-      from: word("Machines as CSV (first line: node,name) or as a YAML list"),
-      description: word("Description of the server record"),
-      property: words("Property of the server record (KEY=VALUE). Repeatable", {
+      from: string("Machines as CSV (first line: node,name) or as a YAML list"),
+      description: string("Description of the server record"),
+      property: list("Property of the server record (KEY=VALUE). Repeatable", {
         form: [/^[^=]+=/, "KEY=VALUE"],
       }),
-      "availability-zone": word("Availability zone of the record. With --nova also ZONE:HOST:NODE"),
+      "availability-zone": string(
+        "Availability zone of the record. With --nova also ZONE:HOST:NODE",
+      ),
       "dry-run": flag("Only show the changes"),
       ...{ ...PACE, ...NOVA, ...IRONIC, ...listOptionsWithoutAll },
     },
@@ -104,7 +108,7 @@ export const NODE = {
     positional: [MACHINE, argument("name", "the spare, like --destination")],
     options: {
       ...RUN,
-      destination: word("Uuid or name of the spare"),
+      destination: string("Uuid or name of the spare"),
       "dry-run": flag("Only show the steps and every hardware difference"),
       "source-confirmed-off": flag("You confirm that the source is off (if its BMC is dead)"),
       ...SWITCHING.options,

@@ -1,4 +1,4 @@
-import { type Declared, flag, perHost, word } from "../declared.ts";
+import { type Declared, flag, perHost, string } from "../declared.ts";
 import { listOptions } from "../format.ts";
 import { common, nodeOption } from "../shared.ts";
 
@@ -7,13 +7,16 @@ export const bootOptions: Declared = {
   describe: "Stage, verify or remove boot files of machines in a conductor's TFTP tree",
   options: {
     ...common("run"),
-    "tftp-root": word("The conductor's TFTP tree", {
+    "tftp-root": string("The conductor's TFTP tree", {
       ...{ demandOption: true, form: [/./, "a folder"] },
     }),
     from: perHost("DIR", "old tree with kernels and ramdisks (default: the same tree)"),
-    "served-as": word("Path of the tree in boot files, if it differs from --tftp-root: /tftpboot", {
-      form: [/^\/[!-~]*$/, "an absolute path without spaces, in ASCII"],
-    }),
+    "served-as": string(
+      "Path of the tree in boot files, if it differs from --tftp-root: /tftpboot",
+      {
+        form: [/^\/[!-~]*$/, "an absolute path without spaces, in ASCII"],
+      },
+    ),
     ...nodeOption("Only this machine"),
     plan: flag("Only show the changes"),
     verify: flag("Check the tree in the same way as a machine reads it"),

@@ -1,5 +1,5 @@
 import { releaseNames } from "../../../run/files/load-tables.ts";
-import { type Declared, flag, perHost, word, words } from "../declared.ts";
+import { type Declared, flag, list, perHost, string } from "../declared.ts";
 import { listOptions, matchOption } from "../format.ts";
 import { common, meaning, needed } from "../shared.ts";
 
@@ -8,7 +8,7 @@ export const checkOptions: Declared = {
   describe: "Check whether the window can begin, like nova-status upgrade check. Read-only",
   options: {
     ...common("run", "nova-bm-db"),
-    "nova-db": word("Nova's database, in the same form"),
+    "nova-db": string("Nova's database, in the same form"),
     ...needed("ironic-db"),
     "ironic-release": {
       ...{ choices: releaseNames(), requiresArg: true },
@@ -16,9 +16,9 @@ export const checkOptions: Declared = {
     },
     "allow-pairing": flag("If the plan allows a pairing: report a different pairing as a warning"),
     "skip-blocked": flag("For apply --skip-blocked: report blocked machines as warnings"),
-    "nova-api-db": word("Later Nova releases: the API database (mappings, flavors, aggregates)"),
-    "placement-db": word("Later Nova releases: Placement's database, for allocations"),
-    "ironic-conf": words("ironic.conf of a conductor, to estimate the hand-over. Repeatable"),
+    "nova-api-db": string("Later Nova releases: the API database (mappings, flavors, aggregates)"),
+    "placement-db": string("Later Nova releases: Placement's database, for allocations"),
+    "ironic-conf": list("ironic.conf of a conductor, to estimate the hand-over. Repeatable"),
     glance: flag("Check in Glance whether images are active. Credentials: OS_* or --os-cloud"),
     ...meaning("os-cloud", "Glance: cloud in clouds.yaml (default: OS_CLOUD)"),
     ...common("os-cacert", "insecure"),
@@ -36,13 +36,13 @@ export const configOptions: Declared = {
   command: "config",
   describe: "Print the nova.conf settings for Ironic, or patch or check configuration files",
   options: {
-    run: word("The run's folder, for its release and compute hosts"),
+    run: string("The run's folder, for its release and compute hosts"),
     "ironic-release": {
       ...{ choices: releaseNames(), requiresArg: true },
       describe: "Release of Ironic and Nova (default: from the plan or nova2ironic.yaml)",
     },
     "nova-conf": perHost("FILE", "nova.conf to patch or check. Repeat it for each host"),
-    "ironic-conf": words("ironic.conf of a conductor, to patch for a faster hand-over. Repeatable"),
+    "ironic-conf": list("ironic.conf of a conductor, to patch for a faster hand-over. Repeatable"),
     part: {
       ...{ choices: ["scheduler", "compute"], requiresArg: true },
       describe: "Only the settings of nova-scheduler or of nova-compute",

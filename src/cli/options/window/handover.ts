@@ -1,4 +1,4 @@
-import { type Declared, flag, number, words } from "../declared.ts";
+import { type Declared, flag, list, number } from "../declared.ts";
 import { listOptions } from "../format.ts";
 import { common, needed, nodeOption, TARGET } from "../shared.ts";
 
@@ -19,7 +19,7 @@ export const handoverOptions: Declared = {
       above: 0,
     }),
     "max-failures": number("Stop after this number of new failures", { default: 1, least: 1 }),
-    "conductor-log": words("Conductor log to quote for failures: FILE or FILE:LINE. Repeatable"),
+    "conductor-log": list("Conductor log to quote for failures: FILE or FILE:LINE. Repeatable"),
     undo: flag("Put the machines that this run released back into maintenance"),
     ...common("lock-wait", "after-finish", "no-window", "yes"),
     ...listOptions,

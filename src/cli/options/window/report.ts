@@ -1,4 +1,4 @@
-import { type Declared, word } from "../declared.ts";
+import { type Declared, string } from "../declared.ts";
 import { common, meaning, NOVA_DATABASES, needed, TARGET } from "../shared.ts";
 
 export const reportOptions: Declared = {
@@ -10,10 +10,10 @@ export const reportOptions: Declared = {
       ...{ alias: "f", choices: ["html", "md"], default: "html" },
       describe: "HTML for a browser, or Markdown for a change ticket",
     },
-    output: word("Output file (default: RUN/report.html, or stdout for Markdown)", {
+    output: string("Output file (default: RUN/report.html, or stdout for Markdown)", {
       alias: "o",
     }),
-    window: word(
+    window: string(
       "FROM-TO, such as 02:00-05:00: the planned window, for the latest times to roll back",
       {
         form: [

@@ -2,7 +2,7 @@ import { FOR_STAGES } from "../../../run/next.ts";
 import { STAGES } from "../../../run/stages.ts";
 import type { RunCommandOptions } from "../../../window/runner/command-lines.ts";
 import type { Voice } from "../../commands/shared.ts";
-import { type Declared, flag, grouped, number, type OptionTable, word } from "../declared.ts";
+import { type Declared, flag, grouped, number, type OptionTable, string } from "../declared.ts";
 import { powerOptions } from "../extract.ts";
 import { planOptions } from "../plan.ts";
 import { common } from "../shared.ts";
@@ -32,7 +32,7 @@ export const runOptions: Declared = {
     "per-minute": number("With --staged: maximum number of machines to hand over per minute", {
       above: 0,
     }),
-    "pause-file": word("Do not start a stage while this file exists"),
+    "pause-file": string("Do not start a stage while this file exists"),
     "hook-timeout": number("Maximum seconds for a hook in RUN/hooks", { default: 300 }),
     watch: number("Seconds that check (60) and apply (20) watch for heartbeats of nova-compute", {
       most: 3600,

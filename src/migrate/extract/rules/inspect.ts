@@ -1,12 +1,12 @@
 import { counted, showColumn } from "../../../lib/text.ts";
-import { type Finding, finding, findingIf, together } from "../../../model/finding.ts";
+import { type Finding, finding, findingIf, merge } from "../../../model/finding.ts";
 import type { BmInterface, Instance, Machine } from "../../../model/machine.ts";
 import { inspectBoot } from "../../../systems/tftp/rules/harvest.ts";
 import { inspectRows, inspectSkipped } from "./rows.ts";
 
 /** Every problem of one machine that is visible without a mapping. */
 export function inspect(machine: Machine): readonly Finding[] {
-  return together([
+  return merge([
     machine.findings,
     inspectRows(machine),
     inspectNova(machine),
@@ -54,7 +54,7 @@ export function unknownOf({ node, interfaces }: Machine): ReadonlySet<string> {
 function inspectNova({ node, nova, duplicates }: Machine): readonly Finding[] {
   if (node.deleted === true || nova === null) return [];
   const where = `bm_nodes.id=${node.id}`;
-  const place = `${where} instance_uuid`;
+  const location = `${where} instance_uuid`;
   const { instance } = nova;
   const unserved = `no live nova-compute is called ${showColumn(node.service_host)}`;
   const undecided = `instances.deleted is ${nova.undecided}`;
@@ -63,9 +63,9 @@ function inspectNova({ node, nova, duplicates }: Machine): readonly Finding[] {
     ...nova.others.map((uuid) =>
       finding("N2I-D207", `${where} uuid`, `instances.uuid=${uuid} refers to this node`),
     ),
-    ...findingIf(nova.undecided !== undefined, "N2I-D123", place, undecided),
+    ...findingIf(nova.undecided !== undefined, "N2I-D123", location, undecided),
     ...(nova.garbled ?? []).map((column) =>
-      finding("N2I-D210", place, `${column} of the instance`),
+      finding("N2I-D210", location, `${column} of the instance`),
     ),
     ...(instance === null || instance.deleted
       ? []
@@ -79,19 +79,19 @@ function inspectInstance(
   where: string,
   disputed: boolean,
 ): readonly Finding[] {
-  const place = `${where} instance_uuid`;
+  const location = `${where} instance_uuid`;
   const { flavor, host } = instance;
   // A disputed instance names the machine that keeps it. The other has its own finding.
   const misplaced = !disputed && instance.node?.toLowerCase() !== node.uuid?.toLowerCase();
   const hosts = `instances.host is ${showColumn(host)}, service_host ${showColumn(node.service_host)}`;
-  const gone =
+  const flavorFault =
     flavor === null ? "nova has no such flavor" : `flavor ${showColumn(flavor.name)} is deleted`;
   const unlisted = "instance_info_caches has no list of VIFs";
   return [
-    ...findingIf(misplaced, "N2I-D203", place, `instances.node is ${showColumn(instance.node)}`),
-    ...findingIf(host !== node.service_host, "N2I-D204", place, hosts),
-    ...findingIf(flavor === null || flavor.deleted, "N2I-D208", place, gone),
-    ...findingIf(instance.vifs === null, "N2I-D209", place, unlisted),
+    ...findingIf(misplaced, "N2I-D203", location, `instances.node is ${showColumn(instance.node)}`),
+    ...findingIf(host !== node.service_host, "N2I-D204", location, hosts),
+    ...findingIf(flavor === null || flavor.deleted, "N2I-D208", location, flavorFault),
+    ...findingIf(instance.vifs === null, "N2I-D209", location, unlisted),
     ...inspectSizes(instance, node, where),
   ];
 }

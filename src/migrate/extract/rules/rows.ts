@@ -1,7 +1,7 @@
 import { noNic, normaliseMac } from "../../../lib/mac.ts";
 import { show } from "../../../lib/text.ts";
 import { isUuid } from "../../../lib/uuid.ts";
-import { type Finding, finding, findingIf, together } from "../../../model/finding.ts";
+import { type Finding, finding, findingIf, merge } from "../../../model/finding.ts";
 import { type BmInterface, type BmNode, columnsOf, type Machine } from "../../../model/machine.ts";
 
 /** Problems of the rows alone. @source facts/nova-bm.md 1.3-1.7, 1.11 */
@@ -10,13 +10,13 @@ export function inspectRows(machine: Machine): readonly Finding[] {
   const where = `bm_nodes.id=${node.id}`;
   if (node.deleted === true) return inspectDeleted(machine, where);
   const live = interfaces.filter(({ deleted }) => deleted !== true);
-  const others = machine.duplicates.uuid;
+  const duplicates = machine.duplicates.uuid;
   const addressed =
     typeof node.prov_mac_address === "string" || live.some(({ address }) => address !== null);
-  return together([
+  return merge([
     inspectUuid(node.uuid, where),
-    others.length > 0
-      ? [finding("N2I-D016", `${where} uuid`, `the same as on ${listedNodes(others)}`)]
+    duplicates.length > 0
+      ? [finding("N2I-D016", `${where} uuid`, `the same as on ${listedNodes(duplicates)}`)]
       : NONE,
     node.deleted === null ? [finding("N2I-D003", `${where} deleted`, UNDECIDED)] : NONE,
     inspectSizes(machine, where),
@@ -72,15 +72,15 @@ function inspectInterface(row: BmInterface, machine: Machine): readonly Finding[
   if (row.deleted === true)
     return [finding("N2I-D014", `bm_interfaces.id=${row.id}`, "deleted is true")];
   const mac = normaliseMac(row.address ?? "");
-  const others = mac === null ? undefined : machinesWithMac(machine, mac);
+  const duplicates = mac === null ? undefined : machinesWithMac(machine, mac);
   const stale = !!row.vif_uuid && !machine.node.instance_uuid;
-  return together([
+  return merge([
     row.deleted === null ? [finding("N2I-D003", at("deleted"), UNDECIDED)] : NONE,
     row.address === null ? [finding("N2I-D012", at("address"), "is NULL")] : NONE,
     inspectMac(row.address, "bm_interfaces", row.id, "address"),
-    others === undefined
+    duplicates === undefined
       ? NONE
-      : [finding("N2I-D011", at("address"), `${mac} is also on ${listedNodes(others)}`)],
+      : [finding("N2I-D011", at("address"), `${mac} is also on ${listedNodes(duplicates)}`)],
     spelling(row, mac, machine),
     stale ? [finding("N2I-D110", at("vif_uuid"), "set, and the node has no instance")] : NONE,
     row.vif_uuid && !isUuid(row.vif_uuid)
@@ -110,31 +110,31 @@ function spelling(
   if (first === undefined || first.id === row.id) return NONE;
   const same = interfaces.filter(isSame);
   const vifs = new Set(same.flatMap(({ vif_uuid }) => vif_uuid?.toLowerCase() || []));
-  const place = `bm_interfaces.id=${row.id} address`;
+  const location = `bm_interfaces.id=${row.id} address`;
   const other = `bm_interfaces.id ${first.id}`;
   if (!node.instance_uuid || vifs.size < 2 || nova?.instance?.vifs)
-    return [finding("N2I-D018", place, `${show(row.address ?? "")} is ${mac} of ${other}`)];
+    return [finding("N2I-D018", location, `${show(row.address ?? "")} is ${mac} of ${other}`)];
   const also = `${mac} is also on ${other} of this machine, with a different vif_uuid`;
-  return [finding("N2I-D011", place, also)];
+  return [finding("N2I-D011", location, also)];
 }
 
 /** Up to schema 6, a machine's own interface may repeat its provisioning MAC. */
 function provisioningDuplicates({ node, duplicates }: Machine): readonly Finding[] {
   if (typeof node.prov_mac_address !== "string") return NONE;
   const mac = normaliseMac(node.prov_mac_address);
-  const others = (duplicates.address[mac ?? ""] ?? []).filter((id) => id !== node.id);
-  const place = `bm_nodes.id=${node.id} prov_mac_address`;
-  const shared = `${mac} is also on bm_nodes.id ${others.join(", ")}`;
-  return findingIf(others.length > 0, "N2I-D011", place, shared);
+  const sameMac = (duplicates.address[mac ?? ""] ?? []).filter((id) => id !== node.id);
+  const location = `bm_nodes.id=${node.id} prov_mac_address`;
+  const shared = `${mac} is also on bm_nodes.id ${sameMac.join(", ")}`;
+  return findingIf(sameMac.length > 0, "N2I-D011", location, shared);
 }
 
 function inspectMac(value: unknown, table: string, id: number, column: string): readonly Finding[] {
   if (typeof value !== "string") return NONE;
   const mac = normaliseMac(value);
-  const place = `${table}.id=${id} ${column}`;
-  if (mac === null) return [finding("N2I-D010", place, show(value))];
-  const why = noNic(mac);
-  return findingIf(why !== null, "N2I-D022", place, `${mac} is ${why}`);
+  const location = `${table}.id=${id} ${column}`;
+  if (mac === null) return [finding("N2I-D010", location, show(value))];
+  const reason = noNic(mac);
+  return findingIf(reason !== null, "N2I-D022", location, `${mac} is ${reason}`);
 }
 
 function nulCharacters(table: string, row: BmNode | BmInterface): readonly Finding[] {
@@ -161,11 +161,11 @@ function inspectDeleted(machine: Machine, where: string): readonly Finding[] {
 }
 
 /** A live interface row that becomes no port. */
-export function inspectSkipped({ id, address }: BmInterface, why: string): Finding {
+export function inspectSkipped({ id, address }: BmInterface, reason: string): Finding {
   return finding(
     "N2I-D013",
     `bm_interfaces.id=${id} bm_node_id`,
-    `${why} (address ${address === null ? "null" : show(address)})`,
+    `${reason} (address ${address === null ? "null" : show(address)})`,
   );
 }
 

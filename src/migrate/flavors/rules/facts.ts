@@ -44,8 +44,8 @@ export function gather() {
       if (nova?.instance?.deleted === false) addCopy(copies, nova.instance);
       const flavor = nova?.instance?.flavor?.id;
       if (flavor === undefined || nova?.instance?.deleted === true) return;
-      const known = flavors.get(flavor) ?? new Set<string | null>();
-      flavors.set(flavor, known.add(resourceClass));
+      const flavorClasses = flavors.get(flavor) ?? new Set<string | null>();
+      flavors.set(flavor, flavorClasses.add(resourceClass));
       if (nova?.instance?.host) hosts.add(nova.instance.host);
     },
   };
@@ -57,11 +57,11 @@ function addCopy(
 ): void {
   if (copied_images.length === 0) return;
   const name = flavor?.name ?? flavor?.flavorid ?? "without name";
-  const known = copies.get(name);
+  const existing = copies.get(name);
   copies.set(name, {
-    instances: (known?.instances ?? 0) + 1,
-    some: [...(known?.some ?? []), uuid].slice(0, NAMED),
-    images: new Set([...(known?.images ?? []), ...copied_images]),
+    instances: (existing?.instances ?? 0) + 1,
+    some: [...(existing?.some ?? []), uuid].slice(0, NAMED),
+    images: new Set([...(existing?.images ?? []), ...copied_images]),
   });
 }
 

@@ -28,7 +28,7 @@ const RAMDISK = "baremetal:deploy_ramdisk_id";
 export interface FlavorsRequest {
   readonly images: Images;
   /** Flavors, by name or flavorid, to change even if they name only one of the two images. */
-  readonly named: ReadonlySet<string>;
+  readonly selected: ReadonlySet<string>;
   /** Nova schedules by resource class on this target. @source facts/nova-bm.md 4.2: Pike */
   readonly classes: boolean;
   /** A rebuild reads the instance's copy of the flavor. @source facts/nova-bm.md 4.2: Kilo */
@@ -45,37 +45,37 @@ interface PlannedFlavors {
  * @source facts/nova-bm.md 4; facts/systems.md D3
  */
 export function planFlavors(
-  { place, flavors, specs, hosts }: FlavorRows,
+  { schema, flavors, specs, hosts }: FlavorRows,
   facts: FlavorFacts,
-  asked: FlavorsRequest,
+  request: FlavorsRequest,
   at: string,
 ): PlannedFlavors {
   const byFlavor = grouped(specs, ({ instance_type_id }) => instance_type_id);
   const planned = flavors.map((flavor): PlannedFlavors => {
-    const own = byFlavor.get(flavor.id) ?? [];
+    const flavorSpecs = byFlavor.get(flavor.id) ?? [];
     const used = hosts.get(flavor.id) ?? [];
-    const images = own.filter(namesImages);
-    const named = [flavor.name, flavor.flavorid].some((one) => asked.named.has(one ?? ""));
-    const gone = isDeleted(flavor);
-    if (gone && used.length === 0) return NOTHING;
-    if (images.length === 0 && !facts.flavors.has(flavor.id) && !named) return NOTHING;
+    const images = flavorSpecs.filter(namesImages);
+    const isChosen = [flavor.name, flavor.flavorid].some((one) => request.selected.has(one ?? ""));
+    const wasDeleted = isDeleted(flavor);
+    if (wasDeleted && used.length === 0) return NOTHING;
+    if (images.length === 0 && !facts.flavors.has(flavor.id) && !isChosen) return NOTHING;
     // A server that was never scheduled has no host, so its flavor can have a resource class.
     const elsewhere = used.filter((host) => host !== "" && !facts.hosts.has(host));
-    const plan = { place, flavor, specs: own, at };
+    const plan = { schema, flavor, specs: flavorSpecs, at };
     const parts = [
-      imagesOf({ ...plan, specs: images }, asked.images, named),
+      imagesOf({ ...plan, specs: images }, request.images, isChosen),
       neverMatching(plan, facts),
       elsewhere.length === 0
         ? NOTHING
         : only("N2I-D233", plan, `instances with this flavor are on ${listed(elsewhere, 5)}`),
-      asked.classes && elsewhere.length === 0 && !gone ? classOf(plan, facts) : NOTHING,
+      request.classes && elsewhere.length === 0 && !wasDeleted ? classOf(plan, facts) : NOTHING,
     ];
-    const all = together(parts);
-    return gone && all.steps.length > 0
+    const all = mergePlans(parts);
+    return wasDeleted && all.steps.length > 0
       ? { ...all, findings: [...all.findings, findingOf("N2I-D235", plan, "instances use it")] }
       : all;
   });
-  return together(planned);
+  return mergePlans(planned);
 }
 
 function isDeleted({ deleted }: FlavorRow): boolean {
@@ -88,7 +88,7 @@ function namesImages({ key }: SpecRow): boolean {
 
 const NOTHING: PlannedFlavors = { steps: [], findings: [] };
 
-function together(parts: readonly PlannedFlavors[]): PlannedFlavors {
+function mergePlans(parts: readonly PlannedFlavors[]): PlannedFlavors {
   return {
     steps: parts.flatMap(({ steps }) => steps),
     findings: parts.flatMap(({ findings }) => findings),
@@ -96,7 +96,7 @@ function together(parts: readonly PlannedFlavors[]): PlannedFlavors {
 }
 
 interface FlavorContext {
-  readonly place: FlavorDatabase;
+  readonly schema: FlavorDatabase;
   readonly flavor: FlavorRow;
   readonly specs: readonly SpecRow[];
   readonly at: string;
@@ -104,45 +104,49 @@ interface FlavorContext {
 
 function findingOf(
   code: Finding["code"],
-  { place, flavor }: FlavorContext,
+  { schema, flavor }: FlavorContext,
   message: string,
 ): Finding {
-  return finding(code, MAKERS[place].place(flavor), message);
+  return finding(code, MAKERS[schema].location(flavor), message);
 }
 
 /** A finding without a step. */
-function only(code: Finding["code"], own: FlavorContext, message: string): PlannedFlavors {
-  return { steps: [], findings: [findingOf(code, own, message)] };
+function only(code: Finding["code"], context: FlavorContext, message: string): PlannedFlavors {
+  return { steps: [], findings: [findingOf(code, context, message)] };
 }
 
-function setSpec({ place, flavor }: FlavorContext, spec: SpecRow, to: string): readonly NovaStep[] {
-  return spec.value === to ? [] : [MAKERS[place].set(spec, flavor, to)];
+function setSpec(
+  { schema, flavor }: FlavorContext,
+  spec: SpecRow,
+  to: string,
+): readonly NovaStep[] {
+  return spec.value === to ? [] : [MAKERS[schema].set(spec, flavor, to)];
 }
 
-function imagesOf(own: FlavorContext, images: Images, named: boolean): PlannedFlavors {
-  const { place, flavor, specs, at } = own;
-  const make = MAKERS[place];
+function imagesOf(context: FlavorContext, images: Images, isChosen: boolean): PlannedFlavors {
+  const { schema, flavor, specs, at } = context;
+  const make = MAKERS[schema];
   const keys = new Set(specs.map(({ key }) => key));
-  if (keys.size === 1 && !named) {
+  if (keys.size === 1 && !isChosen) {
     const [key] = keys;
-    return only("N2I-D230", own, `it has only ${key}`);
+    return only("N2I-D230", context, `it has only ${key}`);
   }
   switch (images.do) {
     case "keep":
-      return specs.length === 0 ? NOTHING : only("N2I-D231", own, [...keys].join(", "));
+      return specs.length === 0 ? NOTHING : only("N2I-D231", context, [...keys].join(", "));
     case "delete":
       return { steps: specs.map((spec) => make.remove(spec, flavor, at)), findings: [] };
     case "point": {
-      const wanted = new Map([
+      const ids = new Map([
         [KERNEL, images.kernel],
         [RAMDISK, images.ramdisk],
       ]);
       // A deleted flavor gets no new extra specs, because its deletion also deleted them.
-      const missing = [...wanted].filter(([key]) => !keys.has(key) && named && !isDeleted(flavor));
+      const missing = [...ids].filter(([key]) => !keys.has(key) && isChosen && !isDeleted(flavor));
       return {
         findings: [],
         steps: [
-          ...specs.flatMap((spec) => setSpec(own, spec, wanted.get(spec.key) ?? "")),
+          ...specs.flatMap((spec) => setSpec(context, spec, ids.get(spec.key) ?? "")),
           ...missing.map(([key, value]) => make.add(flavor, key, value, at)),
         ],
       };
@@ -157,17 +161,17 @@ function scopedKey(key: string): string | null {
   return scope === "capabilities" ? rest.join(":") : null;
 }
 
-function neverMatching(own: FlavorContext, { advertised }: FlavorFacts): PlannedFlavors {
-  const never = own.specs.flatMap(({ key, value }) => {
-    const wanted = scopedKey(key);
-    if (wanted === null) return [];
-    const values = advertised.get(wanted);
+function neverMatching(context: FlavorContext, { advertised }: FlavorFacts): PlannedFlavors {
+  const never = context.specs.flatMap(({ key, value }) => {
+    const scoped = scopedKey(key);
+    if (scoped === null) return [];
+    const values = advertised.get(scoped);
     if (values === undefined) return [key];
     const text = value ?? "";
     if (values.has(text) || OPERATOR.test(text)) return [];
     return [`${key} is ${show(text)}, and machines have ${listed([...values].map(show), 3)}`];
   });
-  return never.length === 0 ? NOTHING : only("N2I-D232", own, never.join(", "));
+  return never.length === 0 ? NOTHING : only("N2I-D232", context, never.join(", "));
 }
 
 /**
@@ -178,25 +182,25 @@ export function customClass(name: string): string {
   return `CUSTOM_${name.replaceAll(/[^0-9A-Za-z]+/g, "_").toUpperCase()}`;
 }
 
-function classOf(own: FlavorContext, { flavors, classes }: FlavorFacts): PlannedFlavors {
-  const { place, flavor, specs, at } = own;
+function classOf(context: FlavorContext, { flavors, classes }: FlavorFacts): PlannedFlavors {
+  const { schema, flavor, specs, at } = context;
   const of = [...(flavors.get(flavor.id) ?? classes)];
   const [first] = of;
   if (first === undefined || first === null || of.length > 1) {
     const names = of.map((name) => name ?? "none").join(", ");
-    return only("N2I-D234", own, names || "no machine has one");
+    return only("N2I-D234", context, names || "no machine has one");
   }
-  const wanted = {
+  const resources = {
     [`resources:${customClass(first)}`]: "1",
     ...{ "resources:VCPU": "0", "resources:MEMORY_MB": "0", "resources:DISK_GB": "0" },
   };
   return {
     findings: [],
-    steps: Object.entries(wanted).flatMap(([key, value]) => {
-      const there = specs.filter((spec) => spec.key === key);
-      return there.length === 0
-        ? [MAKERS[place].add(flavor, key, value, at)]
-        : there.flatMap((spec) => setSpec(own, spec, value));
+    steps: Object.entries(resources).flatMap(([key, value]) => {
+      const existing = specs.filter((spec) => spec.key === key);
+      return existing.length === 0
+        ? [MAKERS[schema].add(flavor, key, value, at)]
+        : existing.flatMap((spec) => setSpec(context, spec, value));
     }),
   };
 }
@@ -206,12 +210,12 @@ export function judgeImages(
   facts: FlavorFacts,
   { images, copies }: FlavorsRequest,
 ): readonly Finding[] {
-  const others =
+  const otherIds =
     images.do === "point"
       ? [...facts.images].filter((id) => id !== images.kernel && id !== images.ramdisk)
       : [];
   return [
-    ...findingIf(others.length > 0, "N2I-D236", "driver_info", others.slice(0, 5).join(", ")),
+    ...findingIf(otherIds.length > 0, "N2I-D236", "driver_info", otherIds.slice(0, 5).join(", ")),
     ...[...facts.copies].map(([flavor, { instances, some, images: old }]) => {
       const more = instances > some.length ? ` and ${instances - some.length} more` : "";
       return finding(
@@ -226,13 +230,13 @@ export function judgeImages(
 /** Parts of Nova that the plan did not check. @param api flavors of nova_api were checked */
 export function judgeSchema(version: number, api: boolean, moving: boolean): readonly Finding[] {
   if (!hasMovedToApi(version)) return [];
-  const place =
+  const location =
     version === ALEMBIC
       ? `nova ${versionName(version)}`
       : `nova ${version} (${novaReleaseOf(version)})`;
   return [
-    ...findingIf(!api, "N2I-D240", place, "--nova-api-db is not specified"),
-    ...findingIf(moving, "N2I-D241", place, "--compute-host moves instances"),
+    ...findingIf(!api, "N2I-D240", location, "--nova-api-db is not specified"),
+    ...findingIf(moving, "N2I-D241", location, "--compute-host moves instances"),
   ];
 }
 
@@ -240,14 +244,14 @@ export function judgeSchema(version: number, api: boolean, moving: boolean): rea
 const MOST = 10;
 
 /** Refuses a `--flavor` without a match. @throws MigrationError N2I-E107 */
-export function refuseUnknown(named: ReadonlySet<string>, places: readonly FlavorRows[]): void {
-  const known = places.flatMap(({ flavors, hosts }) =>
+export function refuseUnknown(selected: ReadonlySet<string>, places: readonly FlavorRows[]): void {
+  const existing = places.flatMap(({ flavors, hosts }) =>
     flavors.filter((flavor) => !isDeleted(flavor) || (hosts.get(flavor.id) ?? []).length > 0),
   );
-  const words = new Set(known.flatMap(({ name, flavorid }) => [name, flavorid]));
-  const unknown = [...named].filter((word) => !words.has(word));
+  const identifiers = new Set(existing.flatMap(({ name, flavorid }) => [name, flavorid]));
+  const unknown = [...selected].filter((name) => !identifiers.has(name));
   if (unknown.length === 0) return;
-  const names = [...new Set(known.map(({ name }) => show(name ?? "")))].toSorted();
+  const names = [...new Set(existing.map(({ name }) => show(name ?? "")))].toSorted();
   throw new MigrationError(
     "N2I-E107",
     `--flavor ${unknown.map(show).join(", ")} matches no flavor. Flavors: ${listed(names, MOST) || "none"}`,

@@ -4,7 +4,7 @@ import type { FlavorDatabase, FlavorRow, SpecRow } from "../../../model/nova/nov
 /** Creates the steps that add, change and remove an extra spec in one database. */
 interface Maker {
   /** The place that findings of a flavor name. */
-  readonly place: (flavor: FlavorRow) => string;
+  readonly location: (flavor: FlavorRow) => string;
   readonly set: (spec: SpecRow, flavor: FlavorRow, to: string) => NovaStep;
   readonly remove: (spec: SpecRow, flavor: FlavorRow, at: string) => NovaStep;
   /** @param at naive UTC */
@@ -32,7 +32,7 @@ const NOVA = { part: "flavors", table: "instance_type_extra_specs", machine: nul
 
 /** Soft-deleted rows: `deleted` becomes the row's id. @source facts/nova-bm.md 4.3 */
 const inNova: Maker = {
-  place: ({ id, name }) => `instance_types.id=${id} ${name}`,
+  location: ({ id, name }) => `instance_types.id=${id} ${name}`,
   set({ id, instance_type_id, key: name, value, deleted }, flavor, to) {
     const same = { instance_type_id, key: name, deleted };
     return step(NOVA, { flavor, name, id }, { id }, { ...same, value }, { ...same, value: to });
@@ -53,7 +53,7 @@ const API = { part: "api", table: "flavor_extra_specs", machine: null } as const
 
 /** Rows are deleted permanently, and restored with their id and times. */
 const inNovaApi: Maker = {
-  place: ({ id, name }) => `flavors.id=${id} ${name}`,
+  location: ({ id, name }) => `flavors.id=${id} ${name}`,
   set({ id, instance_type_id: flavor_id, key: name, value }, flavor, to) {
     const same = { flavor_id, key: name };
     return step(API, { flavor, name, id }, { id }, { ...same, value }, { ...same, value: to });
@@ -71,7 +71,7 @@ const inNovaApi: Maker = {
   },
 };
 
-export const MAKERS: { readonly [place in FlavorDatabase]: Maker } = {
+export const MAKERS: { readonly [schema in FlavorDatabase]: Maker } = {
   nova: inNova,
   nova_api: inNovaApi,
 };

@@ -34,7 +34,7 @@ interface Rule {
 interface HostSelector {
   readonly kind: string;
   readonly value: string;
-  readonly fits: (machine: Choosable) => boolean;
+  readonly matches: (machine: Choosable) => boolean;
 }
 
 /** The compute host for the rows of each machine. */
@@ -44,7 +44,7 @@ export interface Choice {
   /** New hosts, with the old hosts they may replace. Null: every old one. */
   readonly targets: ReadonlyMap<string, readonly string[] | null>;
   /** Without the values for all machines. */
-  readonly named: readonly HostSelector[];
+  readonly selectors: readonly HostSelector[];
 }
 
 /**
@@ -52,23 +52,23 @@ export interface Choice {
  * and a bare NAME matches all. For a host name that looks like a selector, use `host:HOST=NAME`.
  * @throws MigrationError N2I-E100, also if two values name different hosts for the same machines
  */
-export function choiceOf(words: readonly string[]): Choice {
-  const all = words.map(ruleOf);
+export function choiceOf(values: readonly string[]): Choice {
+  const all = values.map(ruleOf);
   // Specific values come before the value for all machines.
   const rules = [...all.filter(({ by }) => by !== null), ...all.filter(({ by }) => by === null)];
   refuseTwoHosts(rules);
   const targets = new Map<string, readonly string[] | null>();
   for (const { by, to } of rules) {
-    const known = targets.get(to);
-    if (by?.kind !== "host" || known === null) targets.set(to, null);
-    else targets.set(to, [...(known ?? []), by.value]);
+    const sources = targets.get(to);
+    if (by?.kind !== "host" || sources === null) targets.set(to, null);
+    else targets.set(to, [...(sources ?? []), by.value]);
   }
   return {
     targets,
-    named: rules.flatMap(({ by }) => {
+    selectors: rules.flatMap(({ by }) => {
       if (by === null) return [];
       const { kind, value, select } = by;
-      return [{ kind, value, fits: (machine) => select(machine) === value }];
+      return [{ kind, value, matches: (machine) => select(machine) === value }];
     }),
     of: (machine) =>
       rules.find(({ by }) => by === null || by.select(machine) === by.value)?.to ?? null,
@@ -89,10 +89,10 @@ function refuseTwoHosts(rules: readonly Rule[]): void {
   }
 }
 
-function ruleOf(word: string): Rule {
-  const [, kind = "host", value, to] = /^(?:(?:([a-z]+):)?([^=]+)=)?([^=]+)$/s.exec(word) ?? [];
+function ruleOf(text: string): Rule {
+  const [, kind = "host", value, to] = /^(?:(?:([a-z]+):)?([^=]+)=)?([^=]+)$/s.exec(text) ?? [];
   const select = Object.hasOwn(SELECTORS, kind) ? SELECTORS[kind] : undefined;
-  if (to === undefined || select === undefined) throw new Error(`no compute host in ${word}`);
+  if (to === undefined || select === undefined) throw new Error(`no compute host in ${text}`);
   return { by: value === undefined ? null : { select, kind, value }, to };
 }
 
@@ -101,9 +101,9 @@ const MOST = 10;
 
 /** Records which machines the values of `--compute-host` match. */
 export function createSelection(choice: Choice) {
-  const open = new Set<HostSelector>(choice.named);
+  const open = new Set<HostSelector>(choice.selectors);
   const hosts = new Set<string>();
-  const kept = new Map<string, number>();
+  const counts = new Map<string, number>();
   let [moved, unknown] = [0, 0];
   return {
     /** Call it for a machine before its Nova rows are checked. */
@@ -112,19 +112,19 @@ export function createSelection(choice: Choice) {
       if (blocked) unknown += 1;
       if (service_host !== null) hosts.add(service_host);
       const machine = { service_host, records: desired };
-      for (const word of open) if (word.fits(machine)) open.delete(word);
+      for (const selector of open) if (selector.matches(machine)) open.delete(selector);
     },
     /** Call it with the planned machine. */
     add(line: PlannedMachine): void {
       if (!isLoaded(line)) return;
       const { service_host } = line;
       if (choice.of(line) !== null) moved += 1;
-      else if (service_host !== null) kept.set(service_host, (kept.get(service_host) ?? 0) + 1);
+      else if (service_host !== null) counts.set(service_host, (counts.get(service_host) ?? 0) + 1);
     },
     /** Findings about all machines. @throws MigrationError N2I-E107 for a value without a match */
     end(): readonly Finding[] {
       const doubtful = [...open].filter(({ kind }) => kind !== "host" && unknown > 0);
-      const wrong = [...open].filter((word) => !doubtful.includes(word));
+      const wrong = [...open].filter((selector) => !doubtful.includes(selector));
       const blocked = `${counted(unknown, "machine is", "machines are")} blocked`;
       const present = listed([...hosts].toSorted().map(show), MOST) || "no host";
       if (wrong.length > 0)
@@ -133,12 +133,12 @@ export function createSelection(choice: Choice) {
           `--compute-host ${wrong.map(selectorText).join(", ")} matches no machine. Machines are on ${present}`,
         );
       return [
-        ...doubtful.map((word) =>
-          finding("N2I-D228", `--compute-host ${selectorText(word)}`, blocked),
+        ...doubtful.map((selector) =>
+          finding("N2I-D228", `--compute-host ${selectorText(selector)}`, blocked),
         ),
-        ...[...kept].toSorted().flatMap(([host, count]) => {
-          const place = `bm_nodes.service_host ${host}`;
-          return findingIf(moved > 0, "N2I-D229", place, `it keeps ${count}, ${moved} are moved`);
+        ...[...counts].toSorted().flatMap(([host, count]) => {
+          const where = `bm_nodes.service_host ${host}`;
+          return findingIf(moved > 0, "N2I-D229", where, `it keeps ${count}, ${moved} are moved`);
         }),
         ...[...choice.targets.keys()].flatMap((name) =>
           findingIf(/[^ -~]/.test(name), "N2I-D245", "--compute-host", show(name)),

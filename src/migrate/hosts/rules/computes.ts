@@ -67,11 +67,11 @@ export function createComputesAudit(now: HypervisorsNow, choice: Choice, tally: 
         const has = rows.some(({ hypervisor_type }) => hypervisor_type === "ironic");
         started ||= has;
         for (const fault of computeFaults(line, rows)) yield { machine, fault };
-        const why = has ? null : missing(line, rows, deleted.get(key) ?? [], now, choice);
-        if (why !== null) yield { machine, fault: `${NONE}, ${why}` };
+        const reason = has ? null : missing(line, rows, deleted.get(key) ?? [], now, choice);
+        if (reason !== null) yield { machine, fault: `${NONE}, ${reason}` };
         if (has) tally.hypervisors += 1;
-        else if (why === null && without.length < HELD) without.push(machine);
-        else if (why === null) more += 1;
+        else if (reason === null && without.length < HELD) without.push(machine);
+        else if (reason === null) more += 1;
         if (!has || providers === null) continue;
         tally.providers += 1;
         for (const fault of providerFaults(providers.get(key))) yield { machine, fault };
@@ -102,8 +102,8 @@ function missing(
   choice: Choice,
 ): string | null {
   const host = choice.of(line) ?? line.service_host;
-  const why = expects(host);
-  if (why !== null) return `and ${why}`;
+  const reason = expects(host);
+  if (reason !== null) return `and ${reason}`;
   return rows.length > 0 || deleted.length === 0
     ? null
     : `and compute_nodes.id=${deleted.join(", ")} of ${show(host ?? "")} was deleted since the plan was made`;
@@ -184,15 +184,15 @@ interface PlannedComputes {
 export async function* newComputes(
   machines: AsyncIterable<readonly PlacedMachine[]>,
   placesOf: ByMachine<ComputeLocation>,
-  known: PlannedComputes,
+  planned: PlannedComputes,
 ): AsyncGenerator<NewCompute> {
   for await (const batch of machines) {
     const found = await placesOf(batch.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])));
     for (const { uuid, bm_node_id, service_host } of batch) {
-      const had = known.machines.has(uuid ?? "");
-      for (const place of found.get(uuid?.toLowerCase() ?? "") ?? []) {
-        const elsewhere = place.hypervisor_type === "ironic" && place.host !== service_host;
-        if (!known.ids.has(place.id) && (had || elsewhere)) yield { ...place, bm_node_id };
+      const had = planned.machines.has(uuid ?? "");
+      for (const location of found.get(uuid?.toLowerCase() ?? "") ?? []) {
+        const elsewhere = location.hypervisor_type === "ironic" && location.host !== service_host;
+        if (!planned.ids.has(location.id) && (had || elsewhere)) yield { ...location, bm_node_id };
       }
     }
   }

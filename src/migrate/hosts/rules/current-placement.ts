@@ -27,7 +27,7 @@ export interface Placed {
   /** The host of its nova-compute. */
   readonly host: string | null;
   /** The plan changes no rows, because they already name this host. */
-  readonly kept: boolean;
+  readonly unchanged: boolean;
   /** A second live instance on the machine is a fault, because the plan reported none. */
   readonly alone: boolean;
   /** Codes of accepted findings, separated by spaces. */
@@ -40,7 +40,7 @@ export function placedOf(line: PlannedMachine, at: number, choice: Choice): Plac
   const accepted = findings.flatMap((found) => (found.accepted === undefined ? [] : found.code));
   return {
     ...{ at, bm_node_id, uuid, instance: instanceOn(line) },
-    ...{ host: chosen ?? service_host, kept: chosen === null },
+    ...{ host: chosen ?? service_host, unchanged: chosen === null },
     alone: nodeOf(records) !== undefined && !findings.some(({ code }) => code === "N2I-D207"),
     accepted: accepted.join(" "),
   };
@@ -62,14 +62,14 @@ export async function* auditInstances(
     tally.machines += lines.length;
     tally.instances += lines.filter(({ instance }) => instance !== null).length;
     const rows = await instancesOf(lines.flatMap(({ instance }) => instance ?? []));
-    const there = await onNodes(lines.flatMap(({ uuid }) => uuid ?? []));
+    const byNode = await onNodes(lines.flatMap(({ uuid }) => uuid ?? []));
     for (const line of lines) {
       const { uuid: machine, instance: uuid } = line;
       const row = rows.get(uuid?.toLowerCase() ?? "");
       const faults =
         uuid === null ? [] : [...lifeFaults(line, row), ...locationFaults(line, row, nova)];
       for (const fault of faults) yield { machine, fault: `instance ${uuid}: ${fault}` };
-      for (const { uuid: other, task_state } of foreignInstancesOn(line, there)) {
+      for (const { uuid: other, task_state } of foreignInstancesOn(line, byNode)) {
         const fault = `instance ${other}: refers to this node, which has a different instance or none in Ironic`;
         yield { machine, fault, ...(task_state !== null && { moving: true }) };
       }
@@ -108,17 +108,17 @@ function locationFaults(
 /** Live instances on a machine that no plan reported. */
 function foreignInstancesOn(
   { uuid, instance, alone }: Placed,
-  there: ReadonlyMap<string, readonly OnNode[]>,
+  byNode: ReadonlyMap<string, readonly OnNode[]>,
 ): readonly OnNode[] {
   if (!alone) return [];
   const node = { instance_uuid: instance };
-  return (there.get(uuid?.toLowerCase() ?? "") ?? []).filter(
+  return (byNode.get(uuid?.toLowerCase() ?? "") ?? []).filter(
     (other) => !keepsInstance(node, other),
   );
 }
 
-export function accepted(line: Placed, wanted: FindingCode): boolean {
-  return line.accepted.split(" ").includes(wanted);
+export function accepted(line: Placed, code: FindingCode): boolean {
+  return line.accepted.split(" ").includes(code);
 }
 
 /**
@@ -131,7 +131,7 @@ export async function* changedTenants(
   { instancesOf, onNodes, nova }: TenantsNow,
 ): AsyncGenerator<string> {
   for (const lines of machines) {
-    const there = await onNodes(lines.flatMap(({ uuid }) => uuid ?? []));
+    const byNode = await onNodes(lines.flatMap(({ uuid }) => uuid ?? []));
     const rows = await instancesOf(lines.flatMap(({ instance }) => instance ?? []));
     for (const line of lines) {
       const { instance: planned } = line;
@@ -141,11 +141,11 @@ export async function* changedTenants(
         accepted(line, "N2I-D206") || accepted(line, "N2I-D100") ? null : (row?.task_state ?? null);
       const faults = [
         ...(planned === null ? [] : lifeFaults(line, row)),
-        ...(line.kept ? locationFaults(line, row, nova) : []),
+        ...(line.unchanged ? locationFaults(line, row, nova) : []),
         ...(busy === null ? [] : [`task_state is ${busy}`]),
       ];
       for (const fault of faults) yield `${where} instance ${planned} ${fault}`;
-      for (const { uuid: other } of foreignInstancesOn(line, there))
+      for (const { uuid: other } of foreignInstancesOn(line, byNode))
         yield `${where} is planned with ${planned ?? "no instance"}, and instance ${other} is on it`;
     }
   }

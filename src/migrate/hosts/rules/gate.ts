@@ -26,7 +26,7 @@ export interface InstanceLocation {
 interface Runs {
   readonly host: string | null;
   /** Nova has its service, or the operator named it. */
-  readonly known: boolean;
+  readonly isServed: boolean;
   /** Nothing else prevents the load of the machine. */
   readonly loads: boolean;
 }
@@ -34,7 +34,7 @@ interface Runs {
 /** Findings of a machine about the compute host of its instance. */
 export type HostGate = (
   machine: Machine,
-  place: InstanceLocation,
+  location: InstanceLocation,
   runs: Runs,
 ) => readonly Finding[];
 
@@ -48,24 +48,24 @@ export type HostGate = (
  */
 export function createGate(clustered: boolean, nova: Pick<ServerIdentity, "engine">): HostGate {
   let only: string | null = null;
-  return ({ node }, place, runs) => {
-    const where = `bm_nodes.id=${node.id} instance ${place.uuid}`;
-    const spelt = same(place.node, node.uuid) ? ", and Ironic's uuid is in lower case" : "";
+  return ({ node }, location, runs) => {
+    const where = `bm_nodes.id=${node.id} instance ${location.uuid}`;
+    const spelt = same(location.node, node.uuid) ? ", and Ironic's uuid is in lower case" : "";
     const faults = [
-      ...(place.host === runs.host
+      ...(location.host === runs.host
         ? []
         : [
-            `instances.host will be ${showColumn(place.host)}, its nova-compute ${showColumn(runs.host)}`,
+            `instances.host will be ${showColumn(location.host)}, its nova-compute ${showColumn(runs.host)}`,
           ]),
-      ...(runs.known ? [] : [`no live nova-compute is called ${showColumn(runs.host)}`]),
-      ...(namesNode(place.node, node.uuid, nova)
+      ...(runs.isServed ? [] : [`no live nova-compute is called ${showColumn(runs.host)}`]),
+      ...(namesNode(location.node, node.uuid, nova)
         ? []
-        : [`instances.node will be ${showColumn(place.node)}${spelt}`]),
+        : [`instances.node will be ${showColumn(location.node)}${spelt}`]),
     ];
     if (faults.length > 0) return [finding("N2I-D225", where, faults.join("; "))];
     if (runs.loads) only ??= runs.host;
     const apart = clustered && only !== null && runs.host !== only;
-    const differ = `instances.host will be ${showColumn(place.host)}, that of others ${showColumn(only)}`;
+    const differ = `instances.host will be ${showColumn(location.host)}, that of others ${showColumn(only)}`;
     return findingIf(apart, "N2I-D227", where, differ);
   };
 }
@@ -80,13 +80,13 @@ export function unchangedHosts(
     const instance = nova?.instance ?? null;
     if (nova === null || instance === null || instance.deleted) return made;
     if (!keepsInstance(nodeOf(made.desired), instance)) return made;
-    const runs = { host: node.service_host, known: nova.service, loads: true };
+    const runs = { host: node.service_host, isServed: nova.service, loads: true };
     const found = gate(machine, instance, runs);
-    return found.length === 0 ? made : held(made, found, acceptances(machine));
+    return found.length === 0 ? made : judged(made, found, acceptances(machine));
   };
 }
 
-export function held(
+export function judged(
   made: Transformed,
   found: readonly Finding[],
   acceptances: readonly Acceptance[],
@@ -116,10 +116,10 @@ export function queuedOf(
   rows: MachineRows,
   findings: readonly Finding[],
 ): readonly Finding[] {
-  const known = queuedIn(machine, rows);
+  const queue = queuedIn(machine, rows);
   const busy = findings.some((found) => found.code === "N2I-D206" && blocks(found));
   const { instance } = rows;
-  if (known.length > 0 || !busy || instance === null || (instance.deleted ?? 0) !== 0) return known;
+  if (queue.length > 0 || !busy || instance === null || (instance.deleted ?? 0) !== 0) return queue;
   const { host, uuid, task_state } = instance;
   if (host === null || task_state === null) return [];
   const where = `bm_nodes.id=${machine.node.id} instance ${uuid}`;

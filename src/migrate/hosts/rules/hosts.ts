@@ -15,7 +15,7 @@ import type { HostUse, MachineRows, NovaTables } from "../../../model/nova/nova-
 import { isLoaded, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
 import type { Transformed } from "../../transform/transform.ts";
 import type { Choice } from "./choice.ts";
-import { type HostGate, held, type InstanceLocation, queuedIn, queuedOf } from "./gate.ts";
+import { type HostGate, type InstanceLocation, judged, queuedIn, queuedOf } from "./gate.ts";
 import { keepsInstance, same } from "./keeps-instance.ts";
 import { aggregatesOf, computeHost, instanceStep, moveComputes, serviceStep } from "./steps.ts";
 
@@ -27,31 +27,31 @@ import { aggregatesOf, computeHost, instanceStep, moveComputes, serviceStep } fr
  * @source facts/nova-bm.md 5.3; facts/systems.md A3, D4
  */
 export function createHosts(
-  world: NovaTables,
+  tables: NovaTables,
   choice: Choice,
   acceptances: (machine: Machine) => readonly Acceptance[],
   gate: HostGate,
   at: string,
 ) {
-  const memberships = aggregatesOf(world, choice);
+  const memberships = aggregatesOf(tables, choice);
   const used = new Map<string, HostLoss>();
   const reached = new Set<string>();
-  const seen = new Set<string>();
+  const hosts = new Set<string>();
   const leaving = (host: string, to: string) => {
-    const known = used.get(host) ?? { instances: 0, computes: 0, to: new Set<string>() };
-    used.set(host, known);
-    known.to.add(to);
-    return known;
+    const loss = used.get(host) ?? { instances: 0, computes: 0, to: new Set<string>() };
+    used.set(host, loss);
+    loss.to.add(to);
+    return loss;
   };
   return {
     /** Adds findings from Nova's rows. */
-    judge: judging(world, choice, memberships, gate, acceptances),
+    judge: judging(tables, choice, memberships, gate, acceptances),
     /** The steps of one planned machine. */
     steps(line: PlannedMachine, rows: MachineRows): readonly NovaStep[] {
       if (!isLoaded(line)) return [];
-      if (line.service_host !== null) seen.add(line.service_host);
+      if (line.service_host !== null) hosts.add(line.service_host);
       // Any nova-compute that offers the machine acts on it, even under another host name.
-      for (const row of rows.computes) seen.add(computeHost(row, world.services) ?? "");
+      for (const row of rows.computes) hosts.add(computeHost(row, tables.services) ?? "");
       const node = nodeOf(line.records);
       const to = choice.of(line);
       if (to === null) return [];
@@ -59,19 +59,19 @@ export function createHosts(
       const instance = instanceStep(line.uuid, node, rows.instance, to);
       const from = instance === null ? null : (rows.instance?.host ?? null);
       if (from !== null && from !== to) leaving(from, to).instances += 1;
-      const computes = moveComputes(line, rows.computes, world.services, to, at);
-      for (const host of computes.left) leaving(host, to).computes += 1;
+      const computes = moveComputes(line, rows.computes, tables.services, to, at);
+      for (const host of computes.sources) leaving(host, to).computes += 1;
       return [...(instance === null ? [] : [instance]), ...computes.steps];
     },
     /** Hosts from which machines were moved. */
-    left: (): readonly string[] => [...used.keys()].toSorted(),
+    sources: (): readonly string[] => [...used.keys()].toSorted(),
     /** Hosts whose nova-compute must not run while rows change. */
     stopped: (): readonly string[] =>
-      [...new Set([...seen, ...used.keys(), ...reached])].filter((host) => host !== "").toSorted(),
+      [...new Set([...hosts, ...used.keys(), ...reached])].filter((host) => host !== "").toSorted(),
     /** Services and aggregates. Call it after the last machine. */
     end(use: ReadonlyMap<string, HostUse>): Moved {
       const emptied = [...used].filter(([host]) => !reached.has(host));
-      const services = emptied.map(([host, gone]) => retire(host, gone, use.get(host), world));
+      const services = emptied.map(([host, loss]) => retire(host, loss, use.get(host), tables));
       const targets = [...reached].toSorted();
       return {
         steps: [
@@ -80,7 +80,7 @@ export function createHosts(
         ],
         findings: [
           ...services.flatMap(({ findings }) => findings),
-          ...targets.flatMap((to) => unserved(to, world)),
+          ...targets.flatMap((to) => unserved(to, tables)),
         ],
       };
     },
@@ -103,18 +103,18 @@ interface HostLoss {
 }
 
 function judging(
-  world: NovaTables,
+  tables: NovaTables,
   choice: Choice,
   memberships: ReturnType<typeof aggregatesOf>,
   gate: HostGate,
   acceptances: (machine: Machine) => readonly Acceptance[],
 ): (machine: Machine, made: Transformed, rows: MachineRows) => Transformed {
-  const served = new Set(world.services.map(({ host }) => host));
+  const served = new Set(tables.services.map(({ host }) => host));
   return (machine, made, rows) => {
     const node = nodeOf(made.desired);
     const [{ instance }, accepted] = [rows, acceptances(machine)];
     if (node === undefined)
-      return made.blocked ? held(made, queuedOf(machine, rows, made.findings), accepted) : made;
+      return made.blocked ? judged(made, queuedOf(machine, rows, made.findings), accepted) : made;
     const { service_host } = machine.node;
     const to = choice.of({ service_host, records: made.desired });
     const found = accept(
@@ -123,16 +123,16 @@ function judging(
         ...queuedIn(machine, rows),
         ...changesIn(machine, rows, to),
         ...(instance === null || to === null ? [] : memberships.judge(instance, to)),
-        ...(to === null ? foreignGuests(machine, world) : foreignTo(machine, to, world)),
-        ...(to === null || served.has(to) ? [] : unstartable(machine, node, to, world)),
+        ...(to === null ? foreignGuests(machine, tables) : foreignTo(machine, to, tables)),
+        ...(to === null || served.has(to) ? [] : unstartable(machine, node, to, tables)),
       ],
       accepted,
     );
     const host = to ?? service_host;
-    const known = to !== null || served.has(service_host ?? "");
-    const runs = { host, known, loads: !found.some(blocks) };
-    const places = placesIn(machine, node, rows, (place) => gate(machine, place, runs), to);
-    return rehosted(held(made, [...found, ...places], accepted), to);
+    const isServed = to !== null || served.has(service_host ?? "");
+    const runs = { host, isServed, loads: !found.some(blocks) };
+    const places = placesIn(machine, node, rows, (location) => gate(machine, location, runs), to);
+    return rehosted(judged(made, [...found, ...places], accepted), to);
   };
 }
 
@@ -141,14 +141,14 @@ function placesIn(
   machine: Machine,
   node: Row,
   { instance, elsewhere }: MachineRows,
-  against: (place: InstanceLocation) => readonly Finding[],
+  against: (location: InstanceLocation) => readonly Finding[],
   to: string | null,
 ): readonly Finding[] {
   if (instance === null || (instance.deleted ?? 0) !== 0) return [];
   if (!keepsInstance(node, instance)) return [];
   const step = to === null ? null : instanceStep(machine.node.uuid, node, instance, to);
-  const place = step === null ? instance : { ...instance, host: to, node: String(node.uuid) };
-  const found = against(place);
+  const location = step === null ? instance : { ...instance, host: to, node: String(node.uuid) };
+  const found = against(location);
   if (found.length > 0 || to === null || !elsewhere) return found;
   const where = `bm_nodes.id=${machine.node.id} instance ${instance.uuid}`;
   return [finding("N2I-D226", where, `instances.node is ${show(instance.node ?? "")}`)];
@@ -157,26 +157,26 @@ function placesIn(
 /** Disables the service of a host that machines left, unless other machines remain on it. */
 function retire(
   host: string,
-  gone: HostLoss,
+  loss: HostLoss,
   use: HostUse | undefined,
   { services }: NovaTables,
 ): Moved {
   const service = services.findLast((one) => one.host === host);
   if (service === undefined) return { steps: [], findings: [] };
-  const instances = Math.max(0, (use?.instances ?? 0) - gone.instances);
-  const computes = Math.max(0, (use?.computes ?? 0) - gone.computes);
+  const instances = Math.max(0, (use?.instances ?? 0) - loss.instances);
+  const computes = Math.max(0, (use?.computes ?? 0) - loss.computes);
   if (instances + computes === 0)
-    return { steps: serviceStep(service, [...gone.to].toSorted()), findings: [] };
+    return { steps: serviceStep(service, [...loss.to].toSorted()), findings: [] };
   const where = `services.id=${service.id} host ${host}`;
-  const why = `${counted(instances, "instance")} and ${counted(computes, "compute node")} remain on it`;
-  return { steps: [], findings: [finding("N2I-D223", where, why)] };
+  const reason = `${counted(instances, "instance")} and ${counted(computes, "compute node")} remain on it`;
+  return { steps: [], findings: [finding("N2I-D223", where, reason)] };
 }
 
 /** A destination host without a nova-compute. Later Novas refuse to start one. */
 function unserved(to: string, { services, identity }: NovaTables): readonly Finding[] {
   if (services.some(({ host }) => host === to) || refusesNewHosts(identity.head)) return [];
-  const why = "no live nova-compute service has this host";
-  return [finding("N2I-D224", `services host ${to}`, why)];
+  const reason = "no live nova-compute service has this host";
+  return [finding("N2I-D224", `services host ${to}`, reason)];
 }
 
 /** Later Novas write the instance's host to Ironic. A moved row must not name the old one. */
@@ -219,8 +219,8 @@ function foreignGuests({ node }: Machine, { foreign, guests }: NovaTables): read
   const count = guests.get(host) ?? 0;
   if (count === 0) return NONE;
   const of = (foreign.get(host) ?? []).map(show).join(", ");
-  const kept = `${show(host)} is kept, and has ${counted(count, "live instance")} on compute nodes of ${of}`;
-  return [finding("N2I-D242", `bm_nodes.id=${node.id}`, kept)];
+  const message = `${show(host)} is kept, and has ${counted(count, "live instance")} on compute nodes of ${of}`;
+  return [finding("N2I-D242", `bm_nodes.id=${node.id}`, message)];
 }
 
 function volumesIn({ node }: Machine, { instance, volumes }: MachineRows): readonly Finding[] {
@@ -241,21 +241,21 @@ function changesIn(
 ): readonly Finding[] {
   const before = nova?.instance ?? null;
   if (nova === null || node.instance_uuid === null) return [];
-  const place = `bm_nodes.id=${node.id} instance ${node.instance_uuid}`;
+  const location = `bm_nodes.id=${node.id} instance ${node.instance_uuid}`;
   if (before === null || instance === null) {
     const now = instance === null ? "the row was deleted" : "the row was created since";
-    return findingIf((before === null) !== (instance === null), "N2I-D222", place, now);
+    return findingIf((before === null) !== (instance === null), "N2I-D222", location, now);
   }
-  const ours = { host: instance.host === to, node: same(instance.node, node.uuid) };
+  const planned = { host: instance.host === to, node: same(instance.node, node.uuid) };
   const changed: string[] = WATCHED.filter(
     (column) =>
       before[column] !== instance[column] &&
-      (column === "task_state" || to === null || !ours[column]),
+      (column === "task_state" || to === null || !planned[column]),
   );
   if (before.deleted !== (instance.deleted !== 0 && instance.deleted !== null))
     changed.push("deleted");
   const what = `changed since extract: ${changed.join(", ")}`;
-  return findingIf(changed.length > 0, "N2I-D222", place, what);
+  return findingIf(changed.length > 0, "N2I-D222", location, what);
 }
 
 function joining(missing: readonly number[], host: string, at: string): readonly NovaStep[] {

@@ -3,8 +3,8 @@ import type { Row } from "../../../model/machine.ts";
 
 /** Whether Ironic's node has this instance: bm_nodes names it, undisputed. */
 export function keepsInstance(node: Row | undefined, { uuid }: { readonly uuid: string }): boolean {
-  const kept = node?.instance_uuid;
-  return typeof kept === "string" && same(kept, uuid);
+  const instance = node?.instance_uuid;
+  return typeof instance === "string" && same(instance, uuid);
 }
 
 /**

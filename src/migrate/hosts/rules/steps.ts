@@ -59,18 +59,18 @@ export function moveComputes(
   services: readonly NovaService[],
   to: string,
   at: string,
-): { readonly steps: readonly NovaStep[]; readonly left: readonly string[] } {
+): { readonly steps: readonly NovaStep[]; readonly sources: readonly string[] } {
   const hostOf = (row: ComputeRow): string | null => computeHost(row, services);
   const target = services.find(({ host }) => host === to);
-  const there = computes.find((row) => hostOf(row) === to);
+  const atTarget = computes.find((row) => hostOf(row) === to);
   const movable = target === undefined ? computes.filter(({ host }) => host) : computes;
-  const kept = there ?? movable.find((row) => hostOf(row) === service_host) ?? movable[0];
-  const left: string[] = [];
+  const chosen = atTarget ?? movable.find((row) => hostOf(row) === service_host) ?? movable[0];
+  const sources: string[] = [];
   const steps: NovaStep[] = [];
   for (const row of computes) {
-    if (row === there) continue;
+    if (row === atTarget) continue;
     const host = hostOf(row);
-    if (host !== null && host !== to) left.push(host);
+    if (host !== null && host !== to) sources.push(host);
     const { id, service_id, hypervisor_hostname } = row;
     const common = {
       ...({
@@ -81,21 +81,21 @@ export function moveComputes(
       } as const),
       ...{ machine, of: `compute node ${hypervisor_hostname}` },
     };
-    const named = row.host === undefined ? {} : { host: row.host };
-    if (row === kept) {
+    const hostField = row.host === undefined ? {} : { host: row.host };
+    if (row === chosen) {
       const same = { hypervisor_hostname, deleted: row.deleted };
       steps.push({
         ...common,
-        before: { ...same, service_id, ...named },
+        before: { ...same, service_id, ...hostField },
         after: {
-          ...{ ...same, ...named },
+          ...{ ...same, ...hostField },
           // A row with a host column has a service only if Nova set it. The old service is never right.
           service_id: row.host && service_id === null ? null : (target?.id ?? null),
           ...(row.host && { host: to }),
         },
       });
     } else {
-      const same = { hypervisor_hostname, service_id, ...named };
+      const same = { hypervisor_hostname, service_id, ...hostField };
       steps.push({
         ...common,
         before: { ...same, deleted: row.deleted, deleted_at: row.deleted_at },
@@ -103,7 +103,7 @@ export function moveComputes(
       });
     }
   }
-  return { steps, left };
+  return { steps, sources };
 }
 
 /** The compute host of a row, by its own column or its service. */
@@ -139,19 +139,19 @@ const NONE: readonly number[] = [];
 /** Aggregates for destination hosts. A new host gets those that all its source hosts have. */
 export function aggregatesOf({ services, aggregates, baremetal }: NovaTables, choice: Choice) {
   const isOf = (host: string): readonly number[] => aggregates.get(host) ?? NONE;
-  const wanted = new Map(
+  const memberships = new Map(
     [...choice.targets].map(([to, from]) => {
-      const known = services.some(({ host }) => host === to) || aggregates.has(to);
+      const exists = services.some(({ host }) => host === to) || aggregates.has(to);
       const sources = (from ?? baremetal).filter((host) => host !== to);
-      return [to, known ? isOf(to) : common(sources.map(isOf))] as const;
+      return [to, exists ? isOf(to) : common(sources.map(isOf))] as const;
     }),
   );
   return {
     missing: (host: string): readonly number[] =>
-      (wanted.get(host) ?? NONE).filter((id) => !isOf(host).includes(id)),
+      (memberships.get(host) ?? NONE).filter((id) => !isOf(host).includes(id)),
     /** Whether an instance would change its aggregates, and thus its availability zone. */
     judge({ uuid, host }: InstanceRow, to: string): readonly Finding[] {
-      const [now, then] = [isOf(host ?? ""), wanted.get(to) ?? NONE];
+      const [now, then] = [isOf(host ?? ""), memberships.get(to) ?? NONE];
       const same = now.length === then.length && now.every((id) => then.includes(id));
       const differ = `${host} is in aggregates ${listOf(now)}, ${to} in ${listOf(then)}`;
       return findingIf(!same && host !== to, "N2I-D221", `instance ${uuid}`, differ);
@@ -160,8 +160,8 @@ export function aggregatesOf({ services, aggregates, baremetal }: NovaTables, ch
 }
 
 function common(sets: readonly (readonly number[])[]): readonly number[] {
-  const [first = NONE, ...others] = sets;
-  return first.filter((id) => others.every((other) => other.includes(id)));
+  const [first = NONE, ...rest] = sets;
+  return first.filter((id) => rest.every((other) => other.includes(id)));
 }
 
 function listOf(ids: readonly number[]): string {

@@ -23,10 +23,10 @@ const MOVED = [
 /**
  * The part of a machine's records that adoption over REST supports, with findings about the rest.
  * The returned records are rows as the API shows them, as plan, diff and verify need.
- * @param known number of origins in the plan's table without these
+ * @param origin number of origins in the plan's table without these
  * @source facts/ironic.md 4
  */
-export function carry(doc: RestDoc, target: TargetDoc, site: Site, known: number) {
+export function carry(doc: RestDoc, target: TargetDoc, site: Site, origin: number) {
   const decisions = compileSite(site);
   const minor = minorOf(target.api ?? "1.0");
   const fields = {
@@ -46,14 +46,14 @@ export function carry(doc: RestDoc, target: TargetDoc, site: Site, known: number
           lost.push(resource === "node" ? field : `port ${field}`);
       if (resource === "node") carryNode(row, doc, target, notes, lost);
       else if (carryPort(row, doc, minor, notes))
-        return { ...record, row, origins: [...record.origins, known, known + 1] };
+        return { ...record, row, origins: [...record.origins, origin, origin + 1] };
       return { ...record, row };
     });
     notes.push(...asksFor(desired, target));
     if (lost.length > 0) notes.push(["N2I-D750", [...new Set(lost)].join(", ")]);
-    const place = desired[0]?.id ?? "";
+    const location = desired[0]?.id ?? "";
     const found = accept(
-      notes.map(([code, message]) => finding(code, place, message)),
+      notes.map(([code, message]) => finding(code, location, message)),
       decisions.of(source).accept,
     );
     return withFindings({ ...machine, desired }, found);

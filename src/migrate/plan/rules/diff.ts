@@ -2,14 +2,14 @@ import { structuredPatch } from "diff";
 import type { Json } from "../../../lib/json.ts";
 import { counted } from "../../../lib/text.ts";
 import type { FieldChange, PlannedMachine, PlannedRecord, Verdict } from "../../../model/plan.ts";
-import { leaves, showValue } from "./value.ts";
+import { flatFields, showValue } from "./value.ts";
 
 type Origins = readonly (readonly [string, string])[];
 
 const HEADLINE: { readonly [change in PlannedRecord["change"]]: string } = {
   create: "will be created",
   none: "exists as planned",
-  drift: "was changed since it was loaded, and is kept",
+  drift: "has changed since it was loaded, and is kept",
   conflict: "is in conflict, so nothing is written",
 };
 
@@ -30,12 +30,12 @@ function asFound(
   differs: readonly FieldChange[],
 ): readonly (readonly [string, Json])[] {
   const found = new Map(differs.map((change) => [change.field, change.found]));
-  const known = new Set(fields.map(([field]) => field));
-  const kept = fields.map(
+  const names = new Set(fields.map(([field]) => field));
+  const updated = fields.map(
     ([field, value]) => [field, found.get(field) ?? (found.has(field) ? null : value)] as const,
   );
-  const added = differs.filter(({ field }) => !known.has(field));
-  return [...kept, ...added.map(({ field, found: value }) => [field, value] as const)];
+  const added = differs.filter(({ field }) => !names.has(field));
+  return [...updated, ...added.map(({ field, found: value }) => [field, value] as const)];
 }
 
 /** Returns the origin of a field. */
@@ -53,18 +53,18 @@ export function diffOf(
     const origin = from.get(field) ?? from.get(field.split(".")[0] ?? "");
     return origin === "rule state" ? `rule state/${state.row}` : origin;
   };
-  const fields = leaves(record.row);
-  const shown = all ? fields : fields.filter(([field, value]) => value !== null || from.has(field));
+  const fields = flatFields(record.row);
+  const pairs = all ? fields : fields.filter(([field, value]) => value !== null || from.has(field));
   const changed =
     record.change === "create"
       ? // A new record needs no comparison.
-        shown.map(([field, value]) => `+${field} = ${showValue(value)}`)
-      : changedLines(shown, record.differs ?? []);
+        pairs.map(([field, value]) => `+${field} = ${showValue(value)}`)
+      : changedLines(pairs, record.differs ?? []);
   return {
     title: `${record.resource} ${String(record.row.uuid)} ${headline(record.change, verdict)}`,
     lines: changed.map((line) => annotate(line, originOf)),
     /** Number of hidden NULL fields. */
-    hidden: fields.length - shown.length,
+    hidden: fields.length - pairs.length,
   };
 }
 

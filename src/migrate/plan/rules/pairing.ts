@@ -28,11 +28,11 @@ export function pair(
 ): PlanHeader["pairing"] {
   const source = novaRelease(nova, novaBm);
   const rule = target.pairing;
-  const fits =
+  const isSupported =
     rule?.nova_bm.includes(novaBm) === true && (nova === null || rule.nova.includes(nova));
   const versions = `nova ${nova === null ? "not read" : versionName(nova)}, nova_bm ${novaBm}, ironic ${target.release}`;
   const pairing = { nova, nova_bm: novaBm, ironic: target.alembic_head };
-  if (fits)
+  if (isSupported)
     return {
       ...pairing,
       allowed: "rule",

@@ -1,6 +1,6 @@
 import { isObject } from "../../../lib/json.ts";
 import { compareRow, type SameSecret } from "../../../model/compare.ts";
-import { blocks, type Finding, finding, together } from "../../../model/finding.ts";
+import { blocks, type Finding, finding, merge } from "../../../model/finding.ts";
 import type { Claims, Current } from "../../../model/ironic/target.ts";
 import type { Machine, Row } from "../../../model/machine.ts";
 import type { Desired, PlannedMachine, PlannedRecord, Verdict } from "../../../model/plan.ts";
@@ -64,17 +64,17 @@ export function judge(desired: Desired, index: Index, same: SameSecret): Judged 
   const { row, resource, id, origins } = desired;
   if (isEmpty(index))
     return { record: { resource, id, row, origins, change: "create" }, findings: NONE };
-  const there = (resource === "node" ? index.node : index.port).get(String(row.uuid));
+  const existing = (resource === "node" ? index.node : index.port).get(String(row.uuid));
   const conflict = (code: "N2I-D500" | "N2I-D501" | "N2I-D502" | "N2I-D503", what: string) => ({
     record: { ...desired, change: "conflict" as const },
     findings: [finding(code, id, what)],
   });
-  if (there !== undefined) {
-    if (resource === "node" && !isOwned(there, row))
+  if (existing !== undefined) {
+    if (resource === "node" && !isOwned(existing, row))
       return conflict("N2I-D500", "a node with this uuid exists, and this tool did not load it");
-    if (resource === "port" && there.node_uuid !== row.node_uuid)
-      return conflict("N2I-D500", `the port belongs to node ${String(there.node_uuid)}`);
-    const { differs } = compareRow(row, there, same);
+    if (resource === "port" && existing.node_uuid !== row.node_uuid)
+      return conflict("N2I-D500", `the port belongs to node ${String(existing.node_uuid)}`);
+    const { differs } = compareRow(row, existing, same);
     if (differs.length === 0) return { record: { ...desired, change: "none" }, findings: [] };
     const fields = differs.map(({ field }) => field).join(", ");
     return {
@@ -124,12 +124,12 @@ export function planMachine(
 ): PlannedMachine {
   const { blocked, skipped, state, boot } = transformed;
   const judged = transformed.desired.map((desired) => judge(desired, index, same));
-  const met = together(judged.map((each) => each.findings));
-  const findings = together([transformed.findings, met]);
-  const left = blocked || skipped !== null;
-  const records = left ? [] : judged.map(({ record }) => record);
-  const verdict = left ? (blocked ? "blocked" : "skipped") : verdictOf(records);
-  const why = blocked ? reasonOf(findings.filter(blocks)) : skipped;
+  const recordFindings = merge(judged.map((each) => each.findings));
+  const findings = merge([transformed.findings, recordFindings]);
+  const isExcluded = blocked || skipped !== null;
+  const records = isExcluded ? [] : judged.map(({ record }) => record);
+  const verdict = isExcluded ? (blocked ? "blocked" : "skipped") : verdictOf(records);
+  const reason = blocked ? reasonOf(findings.filter(blocks)) : skipped;
   const line = {
     bm_node_id: node.id,
     uuid: node.uuid,
@@ -137,10 +137,10 @@ export function planMachine(
     state,
     findings,
     verdict,
-    reason: left ? why : met.length > 0 ? reasonOf(met) : null,
+    reason: isExcluded ? reason : recordFindings.length > 0 ? reasonOf(recordFindings) : null,
     records,
   };
-  return left || boot === undefined ? line : { ...line, boot };
+  return isExcluded || boot === undefined ? line : { ...line, boot };
 }
 
 function reasonOf(findings: readonly Finding[]): string {

@@ -25,12 +25,12 @@ export function preflight(service: Service, adopts: boolean) {
   const { conductors, reserved } = service;
   const faults = faultsOf(service, adopts);
   const nodes = reserved.map(({ uuid, by }) => `${uuid} by ${by}`);
-  const held = `${nodes.length} reserved: ${listed(nodes, MOST)}`;
+  const detail = `${nodes.length} reserved: ${listed(nodes, MOST)}`;
   return {
     /** Of the whole target. */
-    findings: findingIf(nodes.length > 0, "N2I-D422", "nodes", held),
+    findings: findingIf(nodes.length > 0, "N2I-D422", "nodes", detail),
     /** The conductors for the machines, as text for people. */
-    words: serviceText(service),
+    text: serviceText(service),
     /** Adds the findings about a machine's conductors. */
     machine(made: Transformed): Transformed {
       if (conductors.length === 0) return made;
@@ -46,7 +46,7 @@ function faultsOf(
   { conductors, interfaces }: Service,
   adopts: boolean,
 ): (id: string, row: Row) => readonly Finding[] {
-  const known = new Map<string, ReturnType<typeof enabledBy>>();
+  const cache = new Map<string, ReturnType<typeof enabledBy>>();
   return (id, row) => {
     const { driver, group } = conductorKey(row);
     const members = conductors.filter((conductor) => isOfGroup(conductor, group));
@@ -63,9 +63,9 @@ function faultsOf(
     const isStopped = !able.some(({ alive }) => alive);
     const none = `no conductor${where} that has ${driver} is alive: ${able.map(({ hostname }) => hostname).join(", ")}`;
     const stopped = findingIf(isStopped, adopts ? "N2I-D756" : "N2I-D423", `${id} driver`, none);
-    const place = JSON.stringify([driver, group]);
-    const enabled = known.get(place) ?? enabledBy(interfaces, able, driver);
-    known.set(place, enabled);
+    const key = JSON.stringify([driver, group]);
+    const enabled = cache.get(key) ?? enabledBy(interfaces, able, driver);
+    cache.set(key, enabled);
     const strange = Object.entries(row).flatMap(([column, value]) => {
       if (!column.endsWith(INTERFACE) || typeof value !== "string") return [];
       const names = enabled.get(column.slice(0, -INTERFACE.length));

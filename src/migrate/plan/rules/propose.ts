@@ -46,23 +46,23 @@ const ASK_FIRST: readonly string[] = ["N2I-D604", "N2I-D612"];
 export function createProposal({ readings, keys, ...classes }: ProposalFacts) {
   const gathered: Gathered = { accepts: new Map(), settings: new Map(), set: [] };
   const hard: string[] = [];
-  const seen = { unasked: 0, images: false };
+  const totals = { unasked: 0, images: false };
   return {
     add(line: PlannedMachine, machine: Machine): void {
       const { uuid, findings, bm_node_id } = line;
       const open = findings.filter(blocks);
       const codes = new Set(findings.map(({ code }) => code));
       if (line.verdict === "skipped" || uuid === null) return;
-      if (open.some(({ code }) => ASK_FIRST.includes(code))) seen.unasked += 1;
-      seen.images ||= findings.some(({ message }) => /deploy_(kernel|ramdisk)$/.test(message));
+      if (open.some(({ code }) => ASK_FIRST.includes(code))) totals.unasked += 1;
+      totals.images ||= findings.some(({ message }) => /deploy_(kernel|ramdisk)$/.test(message));
       const driver_info = settingsOf(findings, readings.get(bm_node_id), keys);
-      const left = open.filter(
+      const remaining = open.filter(
         ({ code, message }) =>
           !ASK_FIRST.includes(code) &&
           !(code === "N2I-D602" && Object.keys(driver_info).some((key) => names(message, key))) &&
           !/deploy_(kernel|ramdisk)$/.test(message),
       );
-      for (const { code, message } of left)
+      for (const { code, message } of remaining)
         if (FINDINGS[code].acceptable !== true) hard.push(`${uuid} ${code} ${plain(message)}`);
         else
           addTo(gathered.accepts, uuid, [
@@ -79,7 +79,7 @@ export function createProposal({ readings, keys, ...classes }: ProposalFacts) {
       gathered.settings.set(key, to);
       gathered.set.push({ uuid, to });
     },
-    text: (): string => render(decisionLines(gathered, classes.flavors), hard, seen),
+    text: (): string => render(decisionLines(gathered, classes.flavors), hard, totals),
   };
 }
 
@@ -97,10 +97,10 @@ function settingsOf(
   keys: readonly string[],
 ): { readonly [key: string]: string } {
   if (reading?.verdict !== "ok") return {};
-  const wanted = findings.filter(({ code }) => code === "N2I-D602");
+  const relevant = findings.filter(({ code }) => code === "N2I-D602");
   const slow = findings.some(({ code }) => code === "N2I-D628");
   const advised = reading.advice.filter(
-    ({ key }) => key !== null && wanted.some(({ message }) => names(message, key)),
+    ({ key }) => key !== null && relevant.some(({ message }) => names(message, key)),
   );
   const all = [
     { key: "ipmi_cipher_suite", value: slow && reading.suite !== null ? `${reading.suite}` : null },
@@ -168,7 +168,7 @@ function settingLines(
   const settings = Object.entries(driver_info).map(([key, value]) => `${key}: ${quoted(value)}`);
   const set = [
     ...(requiresClass
-      ? [`resource_class: ${quoted(found?.name ?? "")}   # ${plain(found?.why ?? size)}`]
+      ? [`resource_class: ${quoted(found?.name ?? "")}   # ${plain(found?.reason ?? size)}`]
       : []),
     ...(settings.length > 0 ? [`driver_info: {${settings.join(", ")}}   # found by power`] : []),
   ];
@@ -205,7 +205,7 @@ interface Classes {
 /** A class to propose, with the reason. The name is empty if several match. */
 interface Class {
   readonly name: string;
-  readonly why: string;
+  readonly reason: string;
   /** Derived from a name, because neither Nova nor Placement has a class. */
   readonly guess: boolean;
 }
@@ -214,23 +214,23 @@ interface Class {
 function classOf({ node, nova }: Machine, placement: Classes["placement"]): Class | null {
   const provider = placement.get(node.uuid?.toLowerCase() ?? "");
   if (provider !== undefined)
-    return { name: bare(provider), why: `Placement has ${provider}`, guess: false };
+    return { name: bare(provider), reason: `Placement has ${provider}`, guess: false };
   const flavor = nova?.instance?.flavor ?? null;
   return flavor === null ? null : flavorClass(flavor);
 }
 
 function flavorClass({
-  name: given,
+  name: flavorName,
   extra_specs,
 }: Pick<MachineFlavor, "name" | "extra_specs">): Class | null {
   const [only, ...more] = Object.entries(extra_specs).flatMap(([key, value]) =>
     /^resources:CUSTOM_/.test(key) && value === "1" ? key.slice("resources:".length) : [],
   );
-  const flavor = `flavor ${given ?? ""}`;
+  const flavor = `flavor ${flavorName ?? ""}`;
   if (only !== undefined && more.length === 0)
-    return { name: bare(only), why: `${flavor} requests ${only}`, guess: false };
-  const name = (given ?? "").replaceAll(/[^A-Za-z0-9_.-]+/g, "-").slice(0, 80);
-  return name === "" ? null : { name, why: `named after ${flavor}${GUESS}`, guess: true };
+    return { name: bare(only), reason: `${flavor} requests ${only}`, guess: false };
+  const name = (flavorName ?? "").replaceAll(/[^A-Za-z0-9_.-]+/g, "-").slice(0, 80);
+  return name === "" ? null : { name, reason: `named after ${flavor}${GUESS}`, guess: true };
 }
 
 /** The node's class `gold` for Nova's `CUSTOM_GOLD`. */
@@ -248,15 +248,15 @@ function classesOf(
   const nodes = new Map(entries.map(({ size, node }) => [size, node]));
   for (const [size, node] of nodes)
     for (const flavor of flavors) {
-      const found = fits(flavor, node) ? flavorClass(flavor) : null;
+      const found = hasExactSize(flavor, node) ? flavorClass(flavor) : null;
       if (found !== null) note(size, found);
     }
-  const seen = new Set<string>();
+  const unique = new Set<string>();
   for (const { size, found } of entries) {
     const key = JSON.stringify([size, found?.name]);
-    if (found === null || seen.has(key)) continue;
-    seen.add(key);
-    note(size, { ...found, why: `as machines of ${size}${GUESS}` });
+    if (found === null || unique.has(key)) continue;
+    unique.add(key);
+    note(size, { ...found, reason: `as machines of ${size}${GUESS}` });
   }
   const chosen = new Map([...bySize].map(([size, fitting]) => [size, choose(fitting)]));
   return new Map(
@@ -268,7 +268,7 @@ function classesOf(
 }
 
 /** Compares exact sizes, because a smaller flavor also fits. Disks are often larger. */
-function fits({ size }: MachineFlavor, { cpus, memory_mb, local_gb }: NodeSize): boolean {
+function hasExactSize({ size }: MachineFlavor, { cpus, memory_mb, local_gb }: NodeSize): boolean {
   return (
     size.vcpus === cpus && size.memory_mb === memory_mb && diskOf(size) <= 1024 * (local_gb ?? 0)
   );
@@ -287,7 +287,9 @@ function choose(fitting: readonly Class[]): Class {
   const [only, ...more] = byName.values();
   // A matching size is not a proof.
   if (only !== undefined && more.length === 0)
-    return only.why.endsWith(GUESS) ? only : { ...only, why: `${only.why}${GUESS} by the size` };
-  const each = [...byName.values()].map(({ name, why }) => `${name} (${why})`);
-  return { name: "", why: `several match: ${each.join(", ")}`, guess: true };
+    return only.reason.endsWith(GUESS)
+      ? only
+      : { ...only, reason: `${only.reason}${GUESS} by the size` };
+  const each = [...byName.values()].map(({ name, reason }) => `${name} (${reason})`);
+  return { name: "", reason: `several match: ${each.join(", ")}`, guess: true };
 }

@@ -46,12 +46,12 @@ function rank(column: string, value: Json): number {
 }
 
 /** The fields of a row, most important first: `driver_info.ipmi_address` and its value. */
-export function leaves(row: Row): readonly (readonly [string, Json])[] {
-  const walk = (path: string, value: Json): readonly (readonly [string, Json])[] =>
+export function flatFields(row: Row): readonly (readonly [string, Json])[] {
+  const flatten = (path: string, value: Json): readonly (readonly [string, Json])[] =>
     isObject(value) && !isSealed(value)
-      ? Object.entries(value).flatMap(([key, inner]) => walk(`${path}.${key}`, inner))
+      ? Object.entries(value).flatMap(([key, inner]) => flatten(`${path}.${key}`, inner))
       : [[path, value] as const];
   return Object.entries(row)
     .toSorted(([left, one], [right, other]) => rank(left, one) - rank(right, other))
-    .flatMap(([column, value]) => walk(column, value));
+    .flatMap(([column, value]) => flatten(column, value));
 }

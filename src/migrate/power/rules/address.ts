@@ -47,7 +47,7 @@ export function powerAddress(info: JsonObject): string | null {
   return keys
     .filter((key) => ADDRESS.test(key) || PART.test(key))
     .map((key) => `${key} ${ADDRESS.test(key) ? plain(String(info[key])) : String(info[key])}`)
-    .filter((words) => !USUALLY.includes(words))
+    .filter((text) => !USUALLY.includes(text))
     .toSorted()
     .join();
 }
@@ -84,6 +84,6 @@ function nameFault(text: string): string | null {
   const labels = text.replace(/\.$/, "").split(".");
   // Programs read these as octal, hexadecimal or short addresses.
   if (/^(\d+|0x[0-9a-f]*)$/i.test(labels.at(-1) ?? "")) return "is not an IPv4 address";
-  const fits = (label: string): boolean => /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/i.test(label);
-  return text.length <= 253 && labels.every(fits) ? null : "is neither an address nor a host name";
+  const valid = (label: string): boolean => /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/i.test(label);
+  return text.length <= 253 && labels.every(valid) ? null : "is neither an address nor a host name";
 }

@@ -55,20 +55,20 @@ export interface ConductorTraits {
 }
 
 /** If the release does not read the key, setting it has no effect. */
-function unread(words: string): string {
-  return `cannot ${words}: this release does not read it. Change the BMC, or accept the finding`;
+function unread(text: string): string {
+  return `cannot ${text}: this release does not read it. Change the BMC, or accept the finding`;
 }
 
 /**
  * Findings of a machine's reading. There are none only if the BMC answered the conductor's query
  * and the state matches Nova.
- * @param way the planned query of a conductor. Null if nothing would be loaded
+ * @param method the planned query of a conductor. Null if nothing would be loaded
  * @source facts/ipmi.md 4.4, 5.1, 5.5; facts/ironic.md 0.1
  */
 export function gate(
   machine: Machine,
   reading: PowerReading | undefined,
-  way: PowerMethod | null,
+  method: PowerMethod | null,
   conductor: ConductorTraits,
   { unreachable }: PowerView,
 ): readonly Finding[] {
@@ -76,10 +76,10 @@ export function gate(
   const where = `bm_nodes.id=${machine.node.id} pm_address`;
   if (reading === undefined)
     return [finding("N2I-D604", where, "power.jsonl has no reading of it")];
-  const stale = way === null ? null : queryChange(machine.node.id, reading, way);
+  const stale = method === null ? null : queryChange(machine.node.id, reading, method);
   if (stale !== null) return [finding("N2I-D612", where, stale)];
   const { verdict, detail, power, client } = reading;
-  const observed = warningsOf(reading, way, conductor.ipmitool).map((code) =>
+  const observed = warningsOf(reading, method, conductor.ipmitool).map((code) =>
     finding(code, where, `BMC ${reading.address}`),
   );
   const code =
@@ -89,12 +89,12 @@ export function gate(
     const allowed = verdict === "unreachable" && unreachable !== null;
     return [allowed ? { ...found, accepted: unreachable } : found, ...observed];
   }
-  const untried = suiteUntried(reading, way, conductor.ipmitool);
+  const untried = suiteUntried(reading, method, conductor.ipmitool);
   const other = [
     ...findingIf(untried !== null, "N2I-D612", where, untried ?? ""),
-    ...adviceOf(reading, way, conductor.ipmitool).map(({ key, words }) => {
+    ...adviceOf(reading, method, conductor.ipmitool).map(({ key, words: text }) => {
       const isRead = key === null || conductor.keys.includes(key);
-      return finding("N2I-D602", where, isRead ? words : unread(words));
+      return finding("N2I-D602", where, isRead ? text : unread(text));
     }),
   ];
   const recorded = power === null ? null : contradiction(machine, power);
@@ -104,16 +104,20 @@ export function gate(
 }
 
 /** Whether a reading has this query. */
-export function isAbout(reading: PowerReading | undefined, id: number, way: PowerMethod): boolean {
-  return reading?.asked?.machines[reading.bm_node_ids.indexOf(id)] === way.digest;
+export function isAbout(
+  reading: PowerReading | undefined,
+  id: number,
+  method: PowerMethod,
+): boolean {
+  return reading?.asked?.machines[reading.bm_node_ids.indexOf(id)] === method.digest;
 }
 
 /** The reason why a reading does not apply: another address or other credentials. */
-function queryChange(id: number, reading: PowerReading, way: PowerMethod): string | null {
+function queryChange(id: number, reading: PowerReading, method: PowerMethod): string | null {
   const { asked } = reading;
-  if (isAbout(reading, id, way)) return null;
+  if (isAbout(reading, id, method)) return null;
   if (asked === undefined) return "the reading has no settings";
-  return asked.words === way.words
+  return asked.words === method.query
     ? "asked with a password, Kg or MAC other than the one to be loaded"
-    : `asked ${asked.words}, but ${way.words} would be loaded`;
+    : `asked ${asked.words}, but ${method.query} would be loaded`;
 }

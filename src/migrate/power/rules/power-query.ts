@@ -29,22 +29,22 @@ interface IpmiLogin {
 
 /** How a machine's power is read, always from its driver_info. */
 export type PowerMethod = (
-  | { readonly way: "ipmi"; readonly login: IpmiLogin }
+  | { readonly kind: "ipmi"; readonly login: IpmiLogin }
   | {
-      readonly way: "virtual";
+      readonly kind: "virtual";
       readonly host: VirtualPower;
       readonly macs: readonly string[];
     }
   /** No query is possible. The verdict has the reason. */
   | {
-      readonly way: "none";
+      readonly kind: "none";
       readonly verdict: PowerVerdict;
       readonly detail: string;
       readonly address: string;
     }
 ) & {
   /** The query without secrets. */
-  readonly words: string;
+  readonly query: string;
   /** A digest of the query with secrets. */
   readonly digest: string;
 };
@@ -84,8 +84,8 @@ export function methodOf(planned: PowerSettings, keys: readonly string[]): Power
 
 /** A machine that cannot be queried, with the reason. */
 export function noMethod(verdict: PowerVerdict, detail: string, address = ""): PowerMethod {
-  const words = `nobody: ${verdict}: ${detail}`;
-  return { way: "none", verdict, detail, address, words, digest: queryDigest(words, []) };
+  const query = `nobody: ${verdict}: ${detail}`;
+  return { kind: "none", verdict, detail, address, query, digest: queryDigest(query, []) };
 }
 
 function ipmiMethod(info: JsonObject): PowerMethod {
@@ -112,12 +112,12 @@ function ipmiMethod(info: JsonObject): PowerMethod {
     password: secretOf(info.ipmi_password),
     suite: suite === -1 ? null : suite,
   };
-  const words = [
+  const query = [
     `${address} port ${port} as ${JSON.stringify(login.user)} at ${level}`,
     ...(login.suite === null ? [] : [`suite ${login.suite}`]),
     ...(kg === null ? [] : ["with a Kg"]),
   ].join(", ");
-  return { way: "ipmi", login, words, digest: queryDigest(words, [login.password, kg]) };
+  return { kind: "ipmi", login, query, digest: queryDigest(query, [login.password, kg]) };
 }
 
 const BY_PASSWORD =
@@ -139,9 +139,9 @@ function virtualMethod(info: JsonObject, macs: readonly string[]): PowerMethod {
   };
   if (host.virtual_power_host_key === null && secretOf(info.ssh_password) !== null)
     return noMethod("virtual", BY_PASSWORD, address);
-  const words = `the virtual machine on ${host.virtual_power_type} host ${address} port ${host.virtual_power_ssh_port} as ${JSON.stringify(host.virtual_power_host_user)}${host.virtual_power_host_key === null ? "" : ` with ${host.virtual_power_host_key}`}`;
-  const digest = queryDigest(words, macs);
-  return { way: "virtual", host, macs, words, digest };
+  const query = `the virtual machine on ${host.virtual_power_type} host ${address} port ${host.virtual_power_ssh_port} as ${JSON.stringify(host.virtual_power_host_user)}${host.virtual_power_host_key === null ? "" : ` with ${host.virtual_power_host_key}`}`;
+  const digest = queryDigest(query, macs);
+  return { kind: "virtual", host, macs, query, digest };
 }
 
 function text(value: Json | undefined): string {
@@ -150,9 +150,9 @@ function text(value: Json | undefined): string {
 
 /** The integer of a value. Null if it is not one. */
 function numberOf(value: Json | undefined, otherwise: number): number | null {
-  const given = text(value);
-  if (given === "") return otherwise;
-  return /^\d{1,6}$/.test(given) ? Number(given) : null;
+  const digits = text(value);
+  if (digits === "") return otherwise;
+  return /^\d{1,6}$/.test(digits) ? Number(digits) : null;
 }
 
 function secretOf(value: Json | undefined): Secret | null {

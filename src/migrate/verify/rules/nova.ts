@@ -44,35 +44,35 @@ export function compareNova(
   { all, used }: { readonly all: boolean; readonly used: Used },
 ) {
   /** Machines with a reported row. */
-  const known = new Set<string | null>();
+  const reported = new Set<string | null>();
   /** Rows whose result depends on their machine in Ironic. */
   const waiting = new Map<string | null, Inspected[]>();
   /** Compute nodes that the plan deletes. */
-  const ours = new Set<number>();
-  let held: PlannedMachine[] = [];
-  const others = { ...hypervisors, deletedOf: without(ours, hypervisors.deletedOf) };
-  const computes = createComputesAudit(others, choice, tally);
+  const deletedIds = new Set<number>();
+  let buffered: PlannedMachine[] = [];
+  const remaining = { ...hypervisors, deletedOf: without(deletedIds, hypervisors.deletedOf) };
+  const computes = createComputesAudit(remaining, choice, tally);
   const wrong = (resource: string, { machine, fault, moving }: ComputeFault): RowVerdict => {
     tally.other += 1;
-    const named = { resource, uuid: machine, bm_node_id: null };
-    return { ...named, state: "mismatched", differs: [], reason: fault, ...(moving && { moving }) };
+    const about = { resource, uuid: machine, bm_node_id: null };
+    return { ...about, state: "mismatched", differs: [], reason: fault, ...(moving && { moving }) };
   };
   const judged = function* (one: Inspected): Generator<RowVerdict> {
     const verdict = rowVerdict(one, used, tally);
-    if (verdict.state === "mismatched") known.add(verdict.uuid);
+    if (verdict.state === "mismatched") reported.add(verdict.uuid);
     if (verdict.state === "mismatched" || all) yield verdict;
   };
   const look = async function* (): AsyncGenerator<RowVerdict> {
-    const batch = held;
-    held = [];
+    const batch = buffered;
+    buffered = [];
     for (const { uuid } of batch) {
       for (const one of waiting.get(uuid) ?? []) yield* judged(one);
       waiting.delete(uuid);
     }
     for await (const found of auditInstances(asUsed(once(batch), used), tenants, choice, tally))
-      if (!known.has(found.machine)) yield wrong("instances", found);
+      if (!reported.has(found.machine)) yield wrong("instances", found);
     for await (const found of auditPlaces(once(batch), placesOf, choice))
-      if (!known.has(found.machine)) yield wrong("compute nodes", found);
+      if (!reported.has(found.machine)) yield wrong("compute nodes", found);
     for await (const found of computes.look(batch)) yield wrong("compute nodes", found);
     if (allocatedOf === null) return;
     const { instancesOf } = tenants;
@@ -88,18 +88,18 @@ export function compareNova(
       for await (const inspected of rows)
         for (const one of inspected) {
           const { table, key, after, machine } = one.step;
-          if (table === "compute_nodes" && after?.deleted !== 0) ours.add(Number(key.id));
+          if (table === "compute_nodes" && after?.deleted !== 0) deletedIds.add(Number(key.id));
           if (!mayBeUsed(one.step, one.state)) yield* judged(one);
           else waiting.set(machine, [...(waiting.get(machine) ?? []), one]);
         }
     },
     /** Call it after the machines' rows in Ironic are compared. */
     async *machines(batch: readonly PlannedMachine[]): AsyncGenerator<RowVerdict> {
-      held.push(...batch);
-      if (held.length >= TOGETHER) yield* look();
+      buffered.push(...batch);
+      if (buffered.length >= TOGETHER) yield* look();
     },
     async *end(): AsyncGenerator<RowVerdict> {
-      if (held.length > 0) yield* look();
+      if (buffered.length > 0) yield* look();
       for (const rows of waiting.values()) for (const one of rows) yield* judged(one);
       for (const found of computes.end()) yield wrong("compute nodes", found);
     },
@@ -108,10 +108,10 @@ export function compareNova(
 
 /** Judges and counts a row that the plan changes. */
 function rowVerdict({ step, state }: Inspected, used: Used, tally: NovaTally): RowVerdict {
-  const { is, why, fields = [] } = state;
+  const { is, reason, fields = [] } = state;
   const since = isStepUsed(step, state, used);
   tally[since ? "used" : is] += 1;
-  const details = is === "before" ? "as before the change" : why;
+  const details = is === "before" ? "as before the change" : reason;
   return {
     ...{ resource: step.id, uuid: step.machine, bm_node_id: null },
     state: since ? "used" : is === "after" ? "validated" : "mismatched",

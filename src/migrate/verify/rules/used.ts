@@ -53,11 +53,11 @@ export function useOf(
     typeof found.power_state === "string" || (found.conductor_affinity ?? null) !== null;
   if (!handed) return null;
   // An available machine may already have a new instance.
-  const fits = WITH.has(provision_state)
+  const isNewUse = WITH.has(provision_state)
     ? instance_uuid !== null
     : WITHOUT.has(provision_state) &&
       !(instance_uuid !== null && instance_uuid === planned.instance_uuid);
-  if (fits && isLater(found.provision_updated_at, planned.provision_updated_at)) return "used";
+  if (isNewUse && isLater(found.provision_updated_at, planned.provision_updated_at)) return "used";
   return WITHOUT.has(provision_state) || provision_state === "deleting" ? "moving" : null;
 }
 

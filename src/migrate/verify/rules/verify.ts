@@ -1,5 +1,5 @@
 import { isObject } from "../../../lib/json.ts";
-import { ahead, regroup } from "../../../lib/streams.ts";
+import { prefetch, regroup } from "../../../lib/streams.ts";
 import type { RowVerdict } from "../../../model/artefact.ts";
 import { compareRow, type SameSecret } from "../../../model/compare.ts";
 import { isStaged } from "../../../model/handover.ts";
@@ -59,15 +59,15 @@ export async function* verify(
   how: Strictness,
 ): AsyncGenerator<RowVerdict> {
   let present = 0;
-  for await (const { batch, loaded, asked } of ahead(questions(plan(), target))) {
-    const there = await asked;
+  for await (const { batch, loaded, pending } of prefetch(questions(plan(), target))) {
+    const current = await pending;
     tally.left_out += batch.length - loaded.length;
-    for (const node of there.nodes.values())
+    for (const node of current.nodes.values())
       if (isObject(node.extra) && node.extra.nova_bm !== undefined) present += 1;
-    for (const machine of loaded) yield* verifyMachine(machine, there, { same, tally, how });
+    for (const machine of loaded) yield* verifyMachine(machine, current, { same, tally, how });
     if (how.novaOf !== undefined) yield* how.novaOf(batch);
   }
-  if ((await target.marked()) > present) yield* strangers(plan, target, tally);
+  if ((await target.marked()) > present) yield* foreignNodes(plan, target, tally);
 }
 
 type CurrentRows = Awaited<ReturnType<Verifier["rows"]>>;
@@ -80,11 +80,11 @@ async function* questions(plan: AsyncIterable<readonly PlannedMachine[]>, target
       const loaded = batch.filter(isLoaded);
       const rows = plannedRows(loaded);
       const uuids = loaded.map(({ uuid }) => uuid?.toLowerCase() ?? "");
-      const asked = target.rows(uuids, (uuid) => rows.get(uuid));
-      open.add(asked);
-      const over = (): boolean => open.delete(asked);
-      asked.then(over, over); // thrown when awaited
-      yield { batch, loaded, asked };
+      const pending = target.rows(uuids, (uuid) => rows.get(uuid));
+      open.add(pending);
+      const over = (): boolean => open.delete(pending);
+      pending.then(over, over); // thrown when awaited
+      yield { batch, loaded, pending };
     }
   } finally {
     await Promise.allSettled(open);
@@ -102,14 +102,14 @@ function plannedRows(machines: readonly PlannedMachine[]): ReadonlyMap<string, R
 /** Counts every row of a machine, its node first. @returns the verdicts to report */
 function verifyMachine(
   { bm_node_id, records, uuid }: PlannedMachine,
-  there: CurrentRows,
+  current: CurrentRows,
   comparing: Comparing,
 ): readonly RowVerdict[] {
   const { tally, how } = comparing;
   const verdicts: RowVerdict[] = [];
-  const ports = there.ports.get(uuid?.toLowerCase() ?? "") ?? [];
-  let known = 0;
-  const tell = (one: RowVerdict): void => {
+  const ports = current.ports.get(uuid?.toLowerCase() ?? "") ?? [];
+  let matched = 0;
+  const add = (one: RowVerdict): void => {
     tally[one.state] += 1;
     const fine = one.state === "validated" || one.state === "used";
     if (how.all || !fine) verdicts.push(one);
@@ -117,15 +117,15 @@ function verifyMachine(
   let used = false;
   for (const record of records) {
     const id = String(record.row.uuid);
-    const named = { resource: record.resource, uuid: id, bm_node_id };
+    const subject = { resource: record.resource, uuid: id, bm_node_id };
     const found =
       record.resource === "node"
-        ? there.nodes.get(id)
+        ? current.nodes.get(id)
         : ports.find((port) => String(port.uuid) === id);
-    if (record.resource === "port" && found !== undefined) known += 1;
-    const unreadable = there.unreadable.get(id);
-    if (found === undefined) tell(verdict(named, "missing", [], "no such row in Ironic"));
-    else if (unreadable !== undefined) tell(verdict(named, "suspended", [], unreadable));
+    if (record.resource === "port" && found !== undefined) matched += 1;
+    const unreadable = current.unreadable.get(id);
+    if (found === undefined) add(verdict(subject, "missing", [], "no such row in Ironic"));
+    else if (unreadable !== undefined) add(verdict(subject, "suspended", [], unreadable));
     else {
       const judged = judge(record, found, bm_node_id, comparing, used);
       if (record.resource === "node" && (judged.state === "used" || judged.used === true)) {
@@ -133,15 +133,15 @@ function verifyMachine(
         const { instance_uuid } = found;
         how.used?.set(id.toLowerCase(), typeof instance_uuid === "string" ? instance_uuid : null);
       }
-      tell(judged);
+      add(judged);
     }
   }
-  if (known === ports.length) return verdicts;
+  if (matched === ports.length) return verdicts;
   const planned = new Set(records.map(({ row: { uuid: id } }) => String(id)));
   for (const { uuid: id } of ports)
     if (!planned.has(String(id))) {
-      const named = { resource: "port", uuid: String(id), bm_node_id } as const;
-      tell(verdict(named, "extra", [], "a port that is in no plan"));
+      const subject = { resource: "port", uuid: String(id), bm_node_id } as const;
+      add(verdict(subject, "extra", [], "a port that is in no plan"));
     }
   return verdicts;
 }
@@ -155,41 +155,41 @@ function judge(
   ofUsed: boolean,
 ): RowVerdict {
   const uuid = String(planned.uuid);
-  const { differs: changed, own } = compareRow(planned, found, same);
+  const { differs: changed, allowed } = compareRow(planned, found, same);
   if (resource === "node" && found.automated_clean === false) tally.uncleaned.push(uuid);
   const stages = resource === "node" && isStaged(planned, found);
   if (stages) tally.staged += 1;
-  else if (own.length > 0) tally.ironics_own += 1;
+  else if (allowed.length > 0) tally.ironics_own += 1;
   const open = settled && resource === "node" ? unsettled(planned, found) : [];
-  const named = { resource, uuid, bm_node_id: machine };
-  if (changed.length + open.length === 0) return verdict(named, "validated", own);
+  const subject = { resource, uuid, bm_node_id: machine };
+  if (changed.length + open.length === 0) return verdict(subject, "validated", allowed);
   const fields = new Set(changed.map(({ field }) => field));
   const differs = [...changed, ...open.filter(({ field }) => !fields.has(field))];
   const use =
     resource === "node" ? useOf(planned, found, differs) : ofUsed && isPortUsed(differs) && "used";
   // An operator's change to a machine in use is a separate difference.
-  const others = differs.filter(({ field }) => resource === "node" && !isByUse(planned, field));
-  if (use === "used" && others.length === 0) return verdict(named, use, differs);
-  if (use === "used") return { ...verdict(named, "mismatched", others), used: true };
-  if (others.length > 0) return verdict(named, "mismatched", differs);
-  return { ...verdict(named, "mismatched", differs), ...(use === "moving" && { moving: true }) };
+  const separate = differs.filter(({ field }) => resource === "node" && !isByUse(planned, field));
+  if (use === "used" && separate.length === 0) return verdict(subject, use, differs);
+  if (use === "used") return { ...verdict(subject, "mismatched", separate), used: true };
+  if (separate.length > 0) return verdict(subject, "mismatched", differs);
+  return { ...verdict(subject, "mismatched", differs), ...(use === "moving" && { moving: true }) };
 }
 
 /** Nodes with our mark that are not in this plan, from another run or left over. */
-async function* strangers(
+async function* foreignNodes(
   plan: () => AsyncIterable<readonly PlannedMachine[]>,
   target: Verifier,
   tally: Tally,
 ): AsyncGenerator<RowVerdict> {
-  const ours = new Set<string>();
+  const ids = new Set<string>();
   for await (const lines of plan())
-    for (const machine of lines) if (isLoaded(machine)) ours.add(machine.uuid?.toLowerCase() ?? "");
+    for (const machine of lines) if (isLoaded(machine)) ids.add(machine.uuid?.toLowerCase() ?? "");
   for await (const page of target.markedUuids())
     for (const uuid of page)
-      if (!ours.has(uuid)) {
+      if (!ids.has(uuid)) {
         tally.extra += 1;
-        const named = { resource: "node", uuid, bm_node_id: null } as const;
-        yield verdict(named, "extra", [], "has the mark of this tool, but is not in this plan");
+        const node = { resource: "node", uuid, bm_node_id: null } as const;
+        yield verdict(node, "extra", [], "has the mark of this tool, but is not in this plan");
       }
 }
 
@@ -201,13 +201,13 @@ async function* strangers(
  */
 export function unsettled(planned: Row, found: Row): readonly FieldChange[] {
   const differs: FieldChange[] = [];
-  const not = (field: string, wanted: FieldChange["planned"]): void => {
-    differs.push({ field, planned: wanted, found: found[field] ?? null });
+  const not = (field: string, expected: FieldChange["planned"]): void => {
+    differs.push({ field, planned: expected, found: found[field] ?? null });
   };
-  const held = planned.maintenance === true;
-  if (!held && found.maintenance === true) not("maintenance", false);
+  const inMaintenance = planned.maintenance === true;
+  if (!inMaintenance && found.maintenance === true) not("maintenance", false);
   // No conductor reads the power of a node in maintenance.
-  if (!held && found.power_state === null) not("power_state", "a power state");
+  if (!inMaintenance && found.power_state === null) not("power_state", "a power state");
   const { last_error } = found;
   if (typeof last_error === "string" && last_error !== planned.last_error)
     if (!isOldPowerError(last_error, found.power_state))

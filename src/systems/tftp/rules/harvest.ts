@@ -45,10 +45,10 @@ export function inspectBoot({ boot, node }: Machine): readonly Finding[] {
   const wrong = fault(boot, node.instance_uuid ?? "");
   if (wrong !== null) return [finding(wrong[0], where, wrong[1])];
   if (boot.kind !== "read") return [];
-  const gone = (["kernel", "ramdisk"] as const).filter((file) => !boot[file]);
-  const empty = `${gone.join(" and ")} of ${boot.path} missing or empty`;
+  const missing = (["kernel", "ramdisk"] as const).filter((file) => !boot[file]);
+  const empty = `${missing.join(" and ")} of ${boot.path} missing or empty`;
   return [
-    ...findingIf(gone.length > 0, "N2I-D706", where, empty),
+    ...findingIf(missing.length > 0, "N2I-D706", where, empty),
     ...Object.entries(boot.links)
       .filter(([, target]) => target !== boot.path)
       .map(([mac, target]) => {

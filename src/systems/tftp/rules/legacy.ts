@@ -73,8 +73,8 @@ function config({ instance, text }: LegacyBoot, found: ObservedState): BootPart<
   if (found.kind === "absent") return { path, do: "write", text };
   if (found.kind !== "file" || found.text === undefined) return `${path} is not a boot file`;
   if (found.text === text) return null;
-  const [now, wanted] = [found.text, text].map(bootsOf);
-  return now !== null && now === wanted ? null : `${path} exists, but boots something else`;
+  const [now, expected] = [found.text, text].map(bootsOf);
+  return now !== null && now === expected ? null : `${path} exists, but boots something else`;
 }
 
 function link(
@@ -125,8 +125,8 @@ export const PXE_APPEND = "nofb nomodeset vga=normal";
  *
  * @source nova@2014.2:nova/virt/baremetal/pxe_config.template; facts/nova-bm.md 3.5
  */
-export function legacyConfig(given: LegacyPxe): string {
-  const { instance, served, root_uuid, deployment, key, append } = given;
+export function legacyConfig(pxe: LegacyPxe): string {
+  const { instance, served, root_uuid, deployment, key, append } = pxe;
   const at = `${served.replace(/\/+$/, "")}/${instance}`;
   const deploy = [
     `initrd=${at}/deploy_ramdisk selinux=0 disk=cciss/c0d0,sda,hda,vda`,

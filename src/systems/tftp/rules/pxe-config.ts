@@ -19,8 +19,8 @@ export function parsePxe(text: string): PxeConfig {
   let chosen: string | null = null;
   const labels: { -readonly [field in keyof PxeLabel]: PxeLabel[field] }[] = [];
   for (const line of text.split("\n")) {
-    const [keyword = "", ...words] = tokensOf(line);
-    const rest = words.join(" ");
+    const [keyword = "", ...tokens] = tokensOf(line);
+    const rest = tokens.join(" ");
     const label = labels.at(-1);
     switch (keyword.toLowerCase()) {
       case "default":
@@ -37,7 +37,7 @@ export function parsePxe(text: string): PxeConfig {
         if (label !== undefined) label.ramdisk = rest;
         break;
       case "append":
-        if (label !== undefined) Object.assign(label, appended(words, label.ramdisk));
+        if (label !== undefined) Object.assign(label, appended(tokens, label.ramdisk));
         break;
     }
   }
@@ -53,18 +53,18 @@ export const PLACEHOLDERS = [
 
 /** Runs in linear time on hostile files. */
 function tokensOf(line: string): readonly string[] {
-  const whole = PLACEHOLDERS.reduce((text, [form, word]) => text.replaceAll(form, word), line);
-  return whole.split(/\s/).filter((word) => word !== "");
+  const resolved = PLACEHOLDERS.reduce((text, [form, value]) => text.replaceAll(form, value), line);
+  return resolved.split(/\s/).filter((token) => token !== "");
 }
 
 /** The last of repeated names counts, as in the kernel. */
 function appended(
-  words: readonly string[],
+  tokens: readonly string[],
   initrd: string | null,
 ): Omit<PxeLabel, "label" | "kernel"> {
   const last = (form: RegExp): string | null =>
-    words.map((word) => form.exec(word)?.[1]).findLast((found) => found !== undefined) ?? null;
-  const args = words.filter((word) => !INITRD.test(word) && !ROOT.test(word)).join(" ");
+    tokens.map((token) => form.exec(token)?.[1]).findLast((found) => found !== undefined) ?? null;
+  const args = tokens.filter((token) => !INITRD.test(token) && !ROOT.test(token)).join(" ");
   return { ramdisk: last(INITRD) ?? initrd, root: last(ROOT), args };
 }
 

@@ -30,9 +30,9 @@ export type BootPart<File = "kernel" | "ramdisk"> = TreeChange<File> | null | st
 
 /** All changes, or the reasons why there are none. */
 export function staged<File>(parts: readonly BootPart<File>[], more: readonly string[]) {
-  const why = [...parts.flatMap((part) => (typeof part === "string" ? [part] : [])), ...more];
+  const faults = [...parts.flatMap((part) => (typeof part === "string" ? [part] : [])), ...more];
   const changes = parts.flatMap((part) => (part === null || typeof part === "string" ? [] : part));
-  return why.length > 0 ? { changes: [], why: why.join("; ") } : { changes, why: null };
+  return faults.length > 0 ? { changes: [], reason: faults.join("; ") } : { changes, reason: null };
 }
 
 const ABSENT: Found = { kind: "absent" };
@@ -48,22 +48,22 @@ export function pathsOf({ node, macs }: RequiredBoot): readonly string[] {
  * @param served the TFTP server's root
  * @source facts/systems.md D4; facts/ironic.md 2.3-2.5; facts/nova-bm.md 3.5, 5.5
  */
-export function stage(wanted: RequiredBoot, tree: TreeState, served: string) {
-  const { node, macs } = wanted;
+export function stage(required: RequiredBoot, tree: TreeState, served: string) {
+  const { node, macs } = required;
   const found = (path: string): ObservedState => tree.at.get(path) ?? ABSENT;
   const parts = [
     ...[node, "pxelinux.cfg"].map((path) => folder(path, found(path))),
-    file("kernel", wanted, found(`${node}/kernel`), tree),
-    file("ramdisk", wanted, found(`${node}/ramdisk`), tree),
-    config(wanted, found(`${node}/config`), served),
-    ...macs.map((mac) => link(wanted, linkOf(mac), found(linkOf(mac)), tree.roots)),
+    file("kernel", required, found(`${node}/kernel`), tree),
+    file("ramdisk", required, found(`${node}/ramdisk`), tree),
+    config(required, found(`${node}/config`), served),
+    ...macs.map((mac) => link(required, linkOf(mac), found(linkOf(mac)), tree.roots)),
   ];
   return staged(parts, macs.length === 0 ? ["it has no MAC to boot from"] : []);
 }
 
 function folder(path: string, found: ObservedState): BootPart {
   if (found.kind === "absent") return { path, do: "folder" };
-  return found.kind === "folder" ? null : `${path} is ${named(found)}, not a folder`;
+  return found.kind === "folder" ? null : `${path} is ${stateText(found)}, not a folder`;
 }
 
 function file(
@@ -74,17 +74,17 @@ function file(
 ): BootPart {
   const path = `${node}/${name}`;
   if (found.kind === "file" && found.bytes > 0) return null;
-  if (found.kind !== "absent") return `${path} is ${named(found)}`;
+  if (found.kind !== "absent") return `${path} is ${stateText(found)}`;
   return tree.source[name]
     ? { path, do: "copy", file: name }
     : `${path} does not exist, and no old tree has the tenant's file (--from)`;
 }
 
-function config(wanted: RequiredBoot, found: ObservedState, served: string): BootPart {
-  const path = `${wanted.node}/config`;
-  if (found.kind === "absent") return { path, do: "write", text: textOf(wanted, served) };
-  if (found.kind !== "file" || found.text === undefined) return `${path} is ${named(found)}`;
-  const { boot, node } = wanted;
+function config(required: RequiredBoot, found: ObservedState, served: string): BootPart {
+  const path = `${required.node}/config`;
+  if (found.kind === "absent") return { path, do: "write", text: textOf(required, served) };
+  if (found.kind !== "file" || found.text === undefined) return `${path} is ${stateText(found)}`;
+  const { boot, node } = required;
   const parsed = parsePxe(found.text);
   const label = labelOf(parsed, boot.label);
   if (label === null) return `${path} has no label ${boot.label}`;
@@ -92,7 +92,7 @@ function config(wanted: RequiredBoot, found: ObservedState, served: string): Boo
   const root = label.root ?? "";
   const boots = `uuid=${boot.root_uuid}`;
   const right = root.toLowerCase() === boots;
-  if (!right && !PLACEHOLDERS.some(([, word]) => word === root)) return `${path} has root=${root}`;
+  if (!right && !PLACEHOLDERS.some(([, form]) => form === root)) return `${path} has root=${root}`;
   if (right && parsed.default === boot.label) return null;
   const text = switched(found.text, boot);
   const now = parsePxe(text);
@@ -104,7 +104,7 @@ function config(wanted: RequiredBoot, found: ObservedState, served: string): Boo
 /** The same change that Ironic makes after a deployment. */
 function switched(text: string, { label, root_uuid }: RequiredBoot["boot"]): string {
   return PLACEHOLDERS.reduce(
-    (whole, [placeholder]) => whole.replaceAll(placeholder, `UUID=${root_uuid}`),
+    (content, [placeholder]) => content.replaceAll(placeholder, `UUID=${root_uuid}`),
     text.replaceAll(/^default .*$/gim, `default ${label}`),
   );
 }
@@ -123,21 +123,21 @@ function textOf({ node, boot }: RequiredBoot, served: string): string {
 
 /** Replaces only nova-baremetal's link of this machine. */
 function link(
-  wanted: RequiredBoot,
+  boot: RequiredBoot,
   path: string,
   found: ObservedState,
   roots: readonly string[],
 ): BootPart {
-  const target = `../${wanted.node}/config`;
+  const target = `../${boot.node}/config`;
   if (found.kind === "absent") return { path, do: "link", target };
-  if (found.kind !== "link") return `${path} is ${named(found)}, not a link`;
+  if (found.kind !== "link") return `${path} is ${stateText(found)}, not a link`;
   const leads = (uuid: string): boolean =>
     roots.some((root) => linkTarget(found.target, root, uuid) === `${uuid}/config`);
-  if (leads(wanted.node)) return null;
-  return leads(wanted.instance) ? { path, do: "link", target } : `${path} leads to ${found.target}`;
+  if (leads(boot.node)) return null;
+  return leads(boot.instance) ? { path, do: "link", target } : `${path} leads to ${found.target}`;
 }
 
-function named(found: ObservedState): string {
+function stateText(found: ObservedState): string {
   switch (found.kind) {
     case "absent":
       return "not there";
@@ -148,7 +148,7 @@ function named(found: ObservedState): string {
     case "file":
       return found.bytes === 0 ? "empty" : "a file that is not plain text";
     case "other":
-      return found.why;
+      return found.reason;
   }
 }
 

@@ -56,15 +56,15 @@ interface DesiredBoot {
 export interface InspectedBoot {
   readonly root_uuid: string | null;
   readonly changes: readonly LegacyChange[];
-  readonly why: string | null;
+  readonly reason: string | null;
   readonly sources: ReadonlyMap<ImageName, ImageSource>;
 }
 
 export async function lookAtBoot(
   { tree, served, from }: LegacyTrees,
-  wanted: DesiredBoot,
+  desired: DesiredBoot,
 ): Promise<InspectedBoot> {
-  const { instance, macs, hosts } = wanted;
+  const { instance, macs, hosts } = desired;
   const found = hosts.map((host) => treeOf(from, host)).filter((one) => one !== null);
   const olds = [...new Set(found)];
   const none = { changes: [], sources: new Map<ImageName, ImageSource>() };
@@ -76,21 +76,21 @@ export async function lookAtBoot(
     if (content.kind === "text" && bootsOf(content.text) !== null) texts.push(content.text);
   }
   const [text] = texts;
-  const roots = new Set([...texts.map(bootsOf), wanted.root_uuid].filter((one) => one !== null));
+  const roots = new Set([...texts.map(bootsOf), desired.root_uuid].filter((one) => one !== null));
   const [root_uuid, other] = [...roots];
   if (root_uuid === undefined)
-    return { ...none, root_uuid: null, why: "its root filesystem is not known" };
+    return { ...none, root_uuid: null, reason: "its root filesystem is not known" };
   if (other !== undefined)
-    return { ...none, root_uuid, why: `its root filesystem is ${root_uuid} or ${other}` };
-  const made = text === undefined ? wanted.render(root_uuid) : rehomed(text, instance, served);
+    return { ...none, root_uuid, reason: `its root filesystem is ${root_uuid} or ${other}` };
+  const made = text === undefined ? desired.render(root_uuid) : rehomed(text, instance, served);
   if (made === null)
-    return { ...none, root_uuid, why: "its boot file can be neither copied nor created" };
-  const { known, sources } = await sourcesOf(olds, wanted);
+    return { ...none, root_uuid, reason: "its boot file can be neither copied nor created" };
+  const { existing, sources } = await sourcesOf(olds, desired);
   const boot: LegacyBoot = { instance, macs, served, text: made };
-  const seen = await Promise.all(
+  const observed = await Promise.all(
     legacyPaths(boot).map(async (path) => [path, await foundAt(tree, path)] as const),
   );
-  const staged = legacyStage(boot, new Map(seen), known);
+  const staged = legacyStage(boot, new Map(observed), existing);
   return { ...staged, root_uuid, sources };
 }
 
@@ -106,10 +106,13 @@ async function sourcesOf(
   olds: readonly Tree[],
   { instance, images }: Pick<DesiredBoot, "instance" | "images">,
 ) {
-  const [known, sources] = [new Map<ImageName, ExistingImage>(), new Map<ImageName, ImageSource>()];
+  const [existing, sources] = [
+    new Map<ImageName, ExistingImage>(),
+    new Map<ImageName, ImageSource>(),
+  ];
   for (const name of IMAGES) {
-    const said = images.get(name);
-    const image = typeof said === "object" ? said : null;
+    const result = images.get(name);
+    const image = typeof result === "object" ? result : null;
     const file = await copyOf(olds, `${instance}/${name}`);
     const bytes = image?.size ?? null;
     if (file !== null) {
@@ -118,14 +121,14 @@ async function sourcesOf(
       const lack = other
         ? `${file.path} has ${file.bytes} bytes, but Glance's image ${image?.id} has ${bytes}`
         : null;
-      known.set(name, { lack, bytes });
+      existing.set(name, { lack, bytes });
     } else if (image !== null) {
       sources.set(name, { file: null, image });
-      known.set(name, { lack: null, bytes });
-    } else if (typeof said === "string")
-      known.set(name, { lack: `no specified tree has it, and ${said}`, bytes });
+      existing.set(name, { lack: null, bytes });
+    } else if (typeof result === "string")
+      existing.set(name, { lack: `no specified tree has it, and ${result}`, bytes });
   }
-  return { known, sources };
+  return { existing, sources };
 }
 
 async function copyOf(olds: readonly Tree[], path: string) {
@@ -147,8 +150,8 @@ export async function fetchImages(
     if (source === undefined) throw new Error(`${change.path} has no source to copy from`);
     if (source.file === null) await fetch(source.image);
     else if (source.image !== null) {
-      const why = await differsFrom(source.file, source.image);
-      if (why !== null) return `${source.file} is not its image: ${why}`;
+      const reason = await differsFrom(source.file, source.image);
+      if (reason !== null) return `${source.file} is not its image: ${reason}`;
     }
   }
   return null;
@@ -217,13 +220,13 @@ export async function removeBoot(
   root: string,
   steps: readonly BootStep[],
 ): Promise<readonly string[]> {
-  const left: string[] = [];
+  const conflicts: string[] = [];
   for (const step of steps.toReversed()) {
     await sweep(root, step.path);
     const undone = await undoStep(root, step, null, failpoint);
     // It contains links of other machines.
     const shared = step.path === "pxelinux.cfg";
-    if (typeof undone === "object" && !shared) left.push(undone.left);
+    if (typeof undone === "object" && !shared) conflicts.push(undone.conflict);
   }
-  return left;
+  return conflicts;
 }

@@ -3,7 +3,7 @@ import { MigrationError } from "../../../lib/error.ts";
 import type { Json } from "../../../lib/json.ts";
 import { observedOf } from "../../../migrate/boot/boot-steps.ts";
 import { type LegacyMove, type LegacyNode, MIGRATING } from "../../../model/nova/legacy-move.ts";
-import { type LegacyNow, type LegacyTransition, standing } from "../../rules/legacy-states.ts";
+import { type LegacyNow, type LegacyTransition, moveState } from "../../rules/legacy-states.ts";
 import { removeBoot } from "./legacy-boot.ts";
 import {
   type Begin,
@@ -18,18 +18,18 @@ import { LEGACY, type LegacyMachine, moveJson } from "./legacy-started.ts";
 
 /** Guard, claim, Nova's rows, release; or a rollback from any step. @source systems.md A5 */
 export function legacyPart(
-  hands: LegacyDeps,
+  deps: LegacyDeps,
   transitionTo: (move: LegacyMove) => LegacyTransition,
 ): WindowPart<LegacyMachine, LegacyPosition> {
   const transitionOf = ({ move }: LegacyMachine): LegacyTransition => transitionTo(move);
   return {
     ...{ name: LEGACY, size: 100 },
     async inspect(machines) {
-      const now = await hands.look(machines.map(({ move }) => move));
+      const now = await deps.look(machines.map(({ move }) => move));
       return machines.map((machine, at) => {
-        const seen = now[at];
-        if (seen === undefined) throw new Error(`no reading of ${machine.id}`);
-        const position = standing(transitionOf(machine), seen);
+        const current = now[at];
+        if (current === undefined) throw new Error(`no reading of ${machine.id}`);
+        const position = moveState(transitionOf(machine), current);
         // Boot files and ports are restored after the rows.
         const more = machine.files !== null || machine.ports.length > 0;
         return position.is === "after" && isBack(transitionOf(machine)) && more
@@ -38,58 +38,58 @@ export function legacyPart(
       });
     },
     async perform(machine, _, begin) {
-      const way = transitionOf(machine);
-      const held = await hands.holding(machine.move, (between) =>
-        drive(hands, way, machine, between, begin),
+      const transition = transitionOf(machine);
+      const outcome = await deps.holding(machine.move, (between) =>
+        drive(deps, transition, machine, between, begin),
       );
-      return typeof held === "string" ? { is: "waiting", why: held } : held;
+      return typeof outcome === "string" ? { is: "waiting", reason: outcome } : outcome;
     },
   };
 }
 
 async function drive(
-  hands: LegacyDeps,
-  way: LegacyTransition,
+  deps: LegacyDeps,
+  transition: LegacyTransition,
   machine: LegacyMachine,
   between: Between,
   begin: Begin,
 ): Promise<LegacyPosition> {
-  const { move, goal } = way;
+  const { move, goal } = transition;
   const look = async (): Promise<LegacyNow> => {
-    const [now] = await hands.look([move]);
+    const [now] = await deps.look([move]);
     if (now === undefined) throw new Error(`no reading of ${move.uuid}`);
     return now;
   };
   const first = await look();
-  const stands = standing(way, first);
-  if (stands.is === "other") return stands;
-  const back = isBack(way);
-  const blind = back || !move.boots ? null : await bootFault(hands, move);
-  if (blind !== null) return { is: "other", why: blind };
+  const state = moveState(transition, first);
+  if (state.is === "other") return state;
+  const back = isBack(transition);
+  const blind = back || !move.boots ? null : await bootFault(deps, move);
+  if (blind !== null) return { is: "other", reason: blind };
   await begin(back ? undefined : { move: moveJson(move) });
   const arrived = async (): Promise<LegacyPosition> => {
-    if (back) return ended(hands, machine, goal);
-    await hands.came(move);
-    return { is: "after", why: null };
+    if (back) return ended(deps, machine, goal);
+    await deps.onMoved(move);
+    return { is: "after", reason: null };
   };
-  if (stands.is === "after") return arrived();
+  if (state.is === "after") return arrived();
   try {
-    await guard(hands, way, first);
+    await guard(deps, transition, first);
     await between("legacy.guarded");
-    const node = await claimed(hands, way, first);
+    const node = await claimed(deps, transition, first);
     if (node === null) {
-      await guard(hands, way, first, true);
-      return { is: "other", why: lostClaim(move, goal) };
+      await guard(deps, transition, first, true);
+      return { is: "other", reason: lostClaim(move, goal) };
     }
     await between("legacy.claimed");
-    if (!back && move.boots) await build(hands, move, begin);
+    if (!back && move.boots) await build(deps, move, begin);
     await between("legacy.built");
-    if (!back && move.boots) await rehome(hands, move, begin);
+    if (!back && move.boots) await rehome(deps, move, begin);
     await between("legacy.ported");
-    await serve(hands, way, machine, await look(), begin);
+    await serve(deps, transition, machine, await look(), begin);
     await between("legacy.served");
-    if (node.task_state === MIGRATING && !(await hands.release(node, way.ends)))
-      return { is: "other", why: `bm_nodes.id=${move.id} was changed while it was moved` };
+    if (node.task_state === MIGRATING && !(await deps.release(node, transition.ends)))
+      return { is: "other", reason: `bm_nodes.id=${move.id} was changed while it was moved` };
     await between("legacy.released");
     return await arrived();
   } catch (cause) {
@@ -97,7 +97,7 @@ async function drive(
     if (cause instanceof MigrationError && cause.code === "N2I-E300")
       return {
         is: "other",
-        why: `${cause.message}: its move is unfinished. Run the same command again`,
+        reason: `${cause.message}: its move is unfinished. Run the same command again`,
       };
     throw cause;
   }
@@ -110,7 +110,7 @@ function lostClaim({ id }: LegacyMove, goal: string): string {
 async function bootFault({ files }: LegacyDeps, move: LegacyMove): Promise<string | null> {
   if (files === null) return "its boot files must be created: pass --tftp-root";
   const look = await files.look(move);
-  return look.why ?? files.bring(look);
+  return look.reason ?? files.download(look);
 }
 
 /** Changes ports after the files exist and the journal has the former values. */
@@ -124,7 +124,7 @@ async function rehome({ ports }: LegacyDeps, move: LegacyMove, begin: Begin): Pr
 async function build({ files }: LegacyDeps, move: LegacyMove, begin: Begin): Promise<void> {
   if (files === null) return;
   const look = await files.look(move);
-  if (look.why !== null) throw new MigrationError("N2I-E300", look.why);
+  if (look.reason !== null) throw new MigrationError("N2I-E300", look.reason);
   await files.build(look, (steps) =>
     begin({ move: moveJson(move), tree: files.root, ...observedOf(steps) }),
   );
@@ -135,11 +135,11 @@ async function ended(
   { files, move, ports: moved }: LegacyMachine,
   goal: string,
 ): Promise<LegacyPosition> {
-  const still = moved.length === 0 ? [] : await ports.restore(move, moved);
-  const left = [...still, ...(files === null ? [] : await removeBoot(files.root, files.steps))];
-  return left.length === 0
-    ? { is: "after", why: null }
-    : { is: "other", why: `it belongs to ${goal} again; ${left.join("; ")}` };
+  const failed = moved.length === 0 ? [] : await ports.restore(move, moved);
+  const faults = [...failed, ...(files === null ? [] : await removeBoot(files.root, files.steps))];
+  return faults.length === 0
+    ? { is: "after", reason: null }
+    : { is: "other", reason: `it belongs to ${goal} again; ${faults.join("; ")}` };
 }
 
 /** The machine with its new owner; null if its row has changed. */

@@ -27,8 +27,8 @@ export type Between = (point: string) => Promise<void>;
 export interface LegacyDeps {
   readonly look: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>;
   readonly nova: Pick<NovaTarget, "inspect" | "perform">;
-  readonly claim: (seen: LegacyNode, to: string, prev: string | null) => Promise<number | null>;
-  readonly release: (seen: LegacyNode, task_state: string | null) => Promise<boolean>;
+  readonly claim: (node: LegacyNode, to: string, prev: string | null) => Promise<number | null>;
+  readonly release: (node: LegacyNode, task_state: string | null) => Promise<boolean>;
   readonly services: () => Promise<readonly NovaService[]>;
   /** Locks the machine and its instance. @returns a text if another process has a lock */
   readonly holding: (
@@ -38,7 +38,7 @@ export interface LegacyDeps {
   /** Null without a tree of the new host. */
   readonly files: LegacyFiles | null;
   readonly ports: Ports;
-  readonly came: (move: LegacyMove) => Promise<void>;
+  readonly onMoved: (move: LegacyMove) => Promise<void>;
 }
 
 /** Both are needed: a starting nova-compute clears one, an administrator the other. */
@@ -48,38 +48,38 @@ function isGuarded({ task_state, locked }: LegacyTenant): boolean {
 
 export async function guard(
   { nova }: LegacyDeps,
-  way: LegacyTransition,
+  transition: LegacyTransition,
   now: LegacyNow,
   undo = false,
 ): Promise<void> {
-  const tenant = liveTenant(way, now);
+  const tenant = liveTenant(transition, now);
   if (tenant === null || isGuarded(tenant)) return;
-  const step = guardStep(way, tenant);
+  const step = guardStep(transition, tenant);
   await write(nova, [undo ? invert(step) : step]);
 }
 
 export async function serve(
-  hands: LegacyDeps,
-  way: LegacyTransition,
+  deps: LegacyDeps,
+  transition: LegacyTransition,
   { computes: made }: LegacyMachine,
   now: LegacyNow,
   begin: Begin,
 ): Promise<void> {
-  const { move, goal } = way;
-  const back = isBack(way);
-  const tenant = liveTenant(way, now);
-  const undone = back ? await asMade(hands, made) : [];
-  const rest = { ...now, computes: [...returned(undone, goal), ...others(now, undone)] };
+  const { move, goal } = transition;
+  const back = isBack(transition);
+  const tenant = liveTenant(transition, now);
+  const undone = back ? await asMade(deps, made) : [];
+  const rest = { ...now, computes: [...returned(undone, goal), ...unchanged(now, undone)] };
   // Naive UTC, as in `deleted_at`.
   const at = new Date().toISOString().slice(0, 19).replace("T", " ");
-  const computes = [...undone, ...computeSteps(way, rest, await hands.services(), at)];
+  const computes = [...undone, ...computeSteps(transition, rest, await deps.services(), at)];
   // Only the journal identifies a row that was deleted in favor of an existing one.
   if (!back && computes.some(({ after }) => after?.deleted !== 0))
     await begin({ move: moveJson(move), computes: computes as readonly object[] as Json });
   // If Nova changed the guard since, the comparison fails and nothing is written.
-  const served = tenant === null ? [] : [servedStep(way, tenant, now.node)];
+  const served = tenant === null ? [] : [servedStep(transition, tenant, now.node)];
   const steps = [...computes, ...served];
-  if (steps.length > 0) await write(hands.nova, steps);
+  if (steps.length > 0) await write(deps.nova, steps);
 }
 
 /** The inverse of the saved changes if all rows are unchanged, otherwise empty. */
@@ -107,7 +107,7 @@ function returned(steps: readonly NovaStep[], goal: string): LegacyNow["computes
   );
 }
 
-function others({ computes }: LegacyNow, steps: readonly NovaStep[]): LegacyNow["computes"] {
+function unchanged({ computes }: LegacyNow, steps: readonly NovaStep[]): LegacyNow["computes"] {
   return computes.filter(({ id }) => !steps.some(({ key }) => key.id === id));
 }
 
@@ -122,7 +122,7 @@ async function write(nova: LegacyDeps["nova"], steps: readonly NovaStep[]): Prom
 export type Begin = (observed?: JsonObject) => Promise<void>;
 
 export interface LegacyPosition extends Position {
-  readonly why: string | null;
+  readonly reason: string | null;
 }
 
 export function isBack({ move, goal }: LegacyTransition): boolean {

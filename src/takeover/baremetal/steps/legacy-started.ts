@@ -28,9 +28,9 @@ export function moveJson(move: LegacyMove): JsonObject {
 
 /** Newest first, with the former state from the journal. @throws MigrationError N2I-E112 */
 export function startedMachines(
-  ours: ReadonlyMap<string, StartedChange>,
+  startedChanges: ReadonlyMap<string, StartedChange>,
 ): readonly LegacyMachine[] {
-  return [...ours].map(([id, begun]) => machineOf(id, begun)).toReversed();
+  return [...startedChanges].map(([id, started]) => machineOf(id, started)).toReversed();
 }
 
 export function movedMachines(entries: Entries): readonly LegacyMachine[] {
@@ -38,43 +38,43 @@ export function movedMachines(entries: Entries): readonly LegacyMachine[] {
 }
 
 function machineOf(id: string, { observed }: StartedChange): LegacyMachine {
-  const place = `journal, move of ${id}`;
+  const location = `journal, move of ${id}`;
   // The oldest, because a later start may have observed its own changes.
   const [first] = observed;
-  if (!isObject(first?.move)) throw malformed(place, "move");
+  if (!isObject(first?.move)) throw malformed(location, "move");
   const computes = observed.findLast((one) => Array.isArray(one.computes))?.computes ?? [];
   const built = observed.filter((one) => "steps" in one);
   const tree = built.at(-1)?.tree;
-  if (built.length > 0 && typeof tree !== "string") throw malformed(place, "tree");
+  if (built.length > 0 && typeof tree !== "string") throw malformed(location, "tree");
   return {
-    ...{ id, move: parseMove(first.move, place), computes: stepsIn(computes, place) },
+    ...{ id, move: parseMove(first.move, location), computes: stepsIn(computes, location) },
     files:
       typeof tree === "string"
         ? { root: tree, steps: stepsOf(id, { observed: built, open: false }) }
         : null,
-    ports: portsIn(observed, place),
+    ports: portsIn(observed, location),
   };
 }
 
 /** The values before the first change. */
-function portsIn(observed: StartedChange["observed"], place: string): readonly MovedPort[] {
+function portsIn(observed: StartedChange["observed"], where: string): readonly MovedPort[] {
   const first = new Map<string, MovedPort>();
   for (const { ports = [] } of observed) {
-    if (!Array.isArray(ports)) throw malformed(place, "ports");
+    if (!Array.isArray(ports)) throw malformed(where, "ports");
     for (const one of ports as readonly Json[]) {
-      if (!isObject(one)) throw malformed(place, "ports");
+      if (!isObject(one)) throw malformed(where, "ports");
       const form = { port: "text", before: "object", after: "object" } as const;
-      const { port, before, after } = formed(one, form, place);
+      const { port, before, after } = formed(one, form, where);
       if (first.has(port)) continue;
-      first.set(port, { port, before: bindingIn(before, place), after: bindingIn(after, place) });
+      first.set(port, { port, before: bindingIn(before, where), after: bindingIn(after, where) });
     }
   }
   return [...first.values()];
 }
 
-function bindingIn(line: JsonObject, place: string): PortBinding {
-  const { host, options } = formed(line, { host: "text", options: "object" }, place);
-  const values = Object.entries(options).map(([name, said]) => [name, textOrNull(said)] as const);
+function bindingIn(line: JsonObject, location: string): PortBinding {
+  const { host, options } = formed(line, { host: "text", options: "object" }, location);
+  const values = Object.entries(options).map(([name, value]) => [name, textOrNull(value)] as const);
   return { host, options: Object.fromEntries(values) };
 }
 
@@ -89,21 +89,21 @@ const TENANT = {
   ...({ before: "textOrNull", after: "textOrNull" } as const),
 };
 
-function parseMove(line: JsonObject, place: string): LegacyMove {
-  const tenant = isObject(line.tenant) ? formed(line.tenant, TENANT, `${place} tenant`) : null;
-  return { ...formed(line, MOVE, place), tenant };
+function parseMove(line: JsonObject, location: string): LegacyMove {
+  const tenant = isObject(line.tenant) ? formed(line.tenant, TENANT, `${location} tenant`) : null;
+  return { ...formed(line, MOVE, location), tenant };
 }
 
 /** Only compute nodes: a rollback writes no other rows from the journal. */
-function stepsIn(value: Json, place: string): readonly NovaStep[] {
-  if (!Array.isArray(value)) throw malformed(place, "computes");
+function stepsIn(value: Json, location: string): readonly NovaStep[] {
+  if (!Array.isArray(value)) throw malformed(location, "computes");
   const steps = value as readonly Json[];
   for (const step of steps) {
     if (!isObject(step) || step.table !== "compute_nodes" || !isObject(step.key))
-      throw malformed(place, "computes");
-    if (!isObject(step.before) || !isObject(step.after)) throw malformed(place, "computes");
-    fields(step.key, place).number("id");
-    fields(step, place).text("id");
+      throw malformed(location, "computes");
+    if (!isObject(step.before) || !isObject(step.after)) throw malformed(location, "computes");
+    fields(step.key, location).number("id");
+    fields(step, location).text("id");
   }
   return steps as readonly object[] as readonly NovaStep[]; // checked above
 }

@@ -22,7 +22,7 @@ import {
   needing,
   planned,
   resultOf,
-  said,
+  textsOf,
   unseen,
   warning,
 } from "./look.ts";
@@ -58,7 +58,7 @@ const loaded = needing(["bm"], (view) => {
       "run extract and plan again. Roll back a loaded node first",
     ),
     resultOf(
-      said(bm.nodes, ({ id, uuid, instance_uuid }) => {
+      textsOf(bm.nodes, ({ id, uuid, instance_uuid }) => {
         const code = bareBy(line({ id, uuid }));
         return code === null ? null : `bm_nodes.id=${id} ${lower(instance_uuid)} (${code})`;
       }),
@@ -95,8 +95,8 @@ const WHY: { readonly [is in CheckView["run"]["is"]]: readonly [why: string, fix
 function withPlan({ planned, inspect }: Check, view: CheckView): CheckResult {
   const found = inspect(view);
   if (planned !== true || view.plan !== null || found.result !== "Success") return found;
-  const [why, fix] = WHY[view.run.is];
-  return joined([warning(`Not compared with a plan: ${view.run.path} ${why}.`, fix), found]);
+  const [reason, fix] = WHY[view.run.is];
+  return joined([warning(`Not compared with a plan: ${view.run.path} ${reason}.`, fix), found]);
 }
 
 /** The worst row decides. */
@@ -114,9 +114,9 @@ function apart(view: CheckView, bm: BmFacts): Several {
     const node = nodes(uuid).at(-1);
     const bare = bareBy(line);
     const has = bare === null ? `has ${instance_uuid ?? "none"}` : `loads no instance (${bare})`;
-    const hold = (place: string, there: string | null): void => {
+    const hold = (location: string, there: string | null): void => {
       if (lower(there) !== (bare === null ? lower(instance_uuid) : ""))
-        found.add(`bm_nodes.id=${id} ${has}, ${there ?? "none"} in ${place}`);
+        found.add(`bm_nodes.id=${id} ${has}, ${there ?? "none"} in ${location}`);
     };
     if (plan !== null && line === undefined && instance_uuid && !plan.skipped.has(id))
       found.add(`bm_nodes.id=${id} has ${instance_uuid}, and is not in the plan`);
@@ -134,12 +134,15 @@ function counted({ plan }: CheckView, bm: BmFacts, nodes: IronicFacts["nodes"]):
   if (plan === null) return fine(`${tenants} in nova_bm, ${there} in Ironic.`);
   const kept = countOf(plan.machines, (line) => !line.blocked && line.instance_uuid);
   const skipped = countOf(bm.nodes, (node) => node.instance_uuid && plan.skipped.has(node.id));
-  const left = skipped === 0 ? "" : `, ${skipped} skipped by the site document`;
-  return fine(`${tenants} in nova_bm, ${kept} in the plan${left}, ${there} in Ironic.`);
+  const excluded = skipped === 0 ? "" : `, ${skipped} skipped by the site document`;
+  return fine(`${tenants} in nova_bm, ${kept} in the plan${excluded}, ${there} in Ironic.`);
 }
 
 /** Machines and instances of plan and Ironic that nova_bm or nova no longer has. */
-function* strangers({ ironic, nova, plan, ours }: CheckView, bm: BmFacts): Generator<string> {
+function* strangers(
+  { ironic, nova, plan, loadedNodes: startedChanges }: CheckView,
+  bm: BmFacts,
+): Generator<string> {
   const [machines, claims] = [machinesBy(bm, "uuid"), machinesBy(bm, "instance_uuid")];
   const known = nova !== null && !isRefused(nova);
   const rows = index(known ? nova.instances : [], "uuid");
@@ -156,7 +159,7 @@ function* strangers({ ironic, nova, plan, ours }: CheckView, bm: BmFacts): Gener
       continue;
     }
     // Foreign nodes are not checked.
-    if (!ours.has(uuid)) continue;
+    if (!startedChanges.has(uuid)) continue;
     const live = rows(instance).some(({ deleted }) => !deleted);
     if (own === undefined) yield `node ${uuid} was loaded by this run, but is no longer in nova_bm`;
     else if (

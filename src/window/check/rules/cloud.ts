@@ -7,16 +7,16 @@ import { type Check, fine, isRefused, needing, resultOf, unreadable, warning } f
 /** @source facts/nova-bm.md 4.2; facts/systems.md D3 */
 const flavors = needing(["nova", "ironic"], ({ nova, ironic, plan, api }) => {
   if (!ironic.flavored) return fine(`Nova of ${ironic.release} ignores deploy images in flavors.`);
-  const seen = api === null || isRefused(api) ? null : api;
-  if (hasMovedToApi(nova.version) && seen === null)
+  const facts = api === null || isRefused(api) ? null : api;
+  if (hasMovedToApi(nova.version) && facts === null)
     return warning(
       `Flavors of nova ${versionName(nova.version)} are in nova_api, which was not read.`,
       "specify --nova-api-db",
     );
-  if (hasMovedToApi(nova.version) && seen?.flavors === null)
+  if (hasMovedToApi(nova.version) && facts?.flavors === null)
     return unreadable("--nova-api-db", "flavors and flavor_extra_specs");
-  const own = nova.flavors.filter(({ id }) => seen === null || !seen.flavorIds.has(id));
-  const all = [...own, ...(seen?.flavors ?? [])];
+  const novaFlavors = nova.flavors.filter(({ id }) => facts === null || !facts.flavorIds.has(id));
+  const all = [...novaFlavors, ...(facts?.flavors ?? [])];
   const old = all.filter(
     ({ step, value }) =>
       plan === null || (!plan.images.has(value ?? "") && !plan.nova?.flavors.has(step)),
@@ -27,7 +27,7 @@ const flavors = needing(["nova", "ironic"], ({ nova, ironic, plan, api }) => {
       plan === null
         ? "flavors have deploy images, and without a plan Ironic's images are unknown"
         : "flavors have deploy images of nova-baremetal, which make a rebuild hang",
-      `nova2ironic plan --nova-db DB${seen === null ? "" : " --nova-api-db DB"} --deploy-kernel ID --deploy-ramdisk ID${byName(old, all)}`,
+      `nova2ironic plan --nova-db DB${facts === null ? "" : " --nova-api-db DB"} --deploy-kernel ID --deploy-ramdisk ID${byName(old, all)}`,
       "Warning",
     );
   const names = new Set(all.map(({ flavor }) => flavor));
@@ -91,18 +91,18 @@ function active({ glance, plan }: CheckView): CheckResult {
   }
   const bad = [...glance].filter(([, status]) => status !== "active");
   const deploys = bad.filter(([id]) => plan?.images.has(id));
-  const named = ([id, status]: readonly [string, string]): string =>
+  const imageText = ([id, status]: readonly [string, string]): string =>
     status === "" ? `${id} does not exist` : `${id} is ${status}`;
   if (deploys.length > 0)
     return resultOf(
-      deploys.map(named),
+      deploys.map(imageText),
       "deploy images that are not active",
       "run openstack image create, set the new ids in the site document, then run plan again",
     );
   return bad.length === 0
     ? fine(`${counted(glance.size, "image is", "images are")} active.`)
     : resultOf(
-        bad.map(named),
+        bad.map(imageText),
         "images of tenants that are not active: the next rebuild fails, and on Juno and Kilo the takeover",
         "openstack image set --activate IMAGE, or upload it again under its id",
         "Warning",
@@ -120,11 +120,11 @@ const aggregates = needing(["nova", "ironic"], (view) => {
     hosts.add(service_host ?? "");
   if (planned === null && (hosts.size < 2 || !ironic.clustered))
     return fine("No host has to be renamed, and the plan does not rename any host.");
-  const own = !hasMovedToApi(nova.version);
+  const inNova = !hasMovedToApi(nova.version);
   const apart = view.api !== null && !isRefused(view.api) ? view.api : null;
-  const members = own ? nova.aggregates : (apart?.aggregates ?? null);
-  if (members === null && (own || apart !== null))
-    return unreadable(own ? "--nova-db" : "--nova-api-db", "aggregates and aggregate_hosts");
+  const members = inNova ? nova.aggregates : (apart?.aggregates ?? null);
+  if (members === null && (inNova || apart !== null))
+    return unreadable(inNova ? "--nova-db" : "--nova-api-db", "aggregates and aggregate_hosts");
   if (members === null)
     return warning(
       `Aggregates of nova ${versionName(nova.version)} are in nova_api, which was not read.`,
@@ -135,7 +135,7 @@ const aggregates = needing(["nova", "ironic"], (view) => {
     return resultOf(
       [...hosts].flatMap((host) => of(host).map(({ name }) => `${host} in ${name}`)),
       "aggregate memberships of hosts that are merged",
-      own
+      inNova
         ? "nova2ironic plan --nova-db DB --compute-host NAME: the new host joins the aggregates that all of them have in common"
         : ADD,
       "Warning",
@@ -143,19 +143,19 @@ const aggregates = needing(["nova", "ironic"], (view) => {
   const moves = [...planned.moves].flatMap(([from, to]) =>
     [...to].map((one) => [from, one] as const),
   );
-  const left = moves.flatMap(([from, to]) => {
-    const kept = new Set([
+  const lost = moves.flatMap(([from, to]) => {
+    const memberships = new Set([
       ...of(to).map(({ id }) => id),
-      ...(own ? planned.joins : []).filter(({ host }) => host === to).map(({ id }) => id),
+      ...(inNova ? planned.joins : []).filter(({ host }) => host === to).map(({ id }) => id),
     ]);
     return of(from)
-      .filter(({ id }) => !kept.has(id))
+      .filter(({ id }) => !memberships.has(id))
       .map(({ name }) => `${name}: ${from} is a member, ${to} will not be`);
   });
   return resultOf(
-    left,
+    lost,
     "instances that leave their aggregates because their host is renamed",
-    own ? "nova aggregate-add-host AGGREGATE HOST, then run plan again" : ADD,
+    inNova ? "nova aggregate-add-host AGGREGATE HOST, then run plan again" : ADD,
     "Warning",
   );
 });

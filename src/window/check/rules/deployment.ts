@@ -43,7 +43,7 @@ function schemas(view: CheckView): CheckResult {
     view.nova !== null
       ? FINE
       : warning("Nova was not read, so its instances are unknown.", "specify --nova-db"),
-    others(view),
+    changedDatabases(view),
     inClear(view),
   ]);
 }
@@ -51,7 +51,7 @@ function schemas(view: CheckView): CheckResult {
 /** Unencrypted connections, over which BMC passwords of nova_bm and Ironic could be read. */
 function inClear({ servers }: CheckView): CheckResult {
   return resultOf(
-    servers.filter(({ clear }) => clear).map(({ option, shown }) => `${option} ${shown}`),
+    servers.filter(({ clear }) => clear).map(({ option, label }) => `${option} ${label}`),
     "database connections are not encrypted, but they transfer BMC passwords",
     "enable TLS in the server, or run this tool on the database's host",
     "Warning",
@@ -59,7 +59,7 @@ function inClear({ servers }: CheckView): CheckResult {
 }
 
 /** Databases that differ from the plan's: another run's, or another address. */
-function others({ servers, plan }: CheckView): CheckResult {
+function changedDatabases({ servers, plan }: CheckView): CheckResult {
   const found = servers.flatMap(({ option, identity }) => {
     const planned = plan?.madeFor.get(option);
     // The same comparison as in apply.
@@ -87,7 +87,7 @@ function pairing({ pairing: pair, plan, bm, nova, ironic }: CheckView): CheckRes
     return unseen(open.join(" and "));
   }
   if (pair.allowed === "rule") return fine(pair.why);
-  return pair.wanted || plan?.paired === true
+  return pair.requested || plan?.paired === true
     ? { result: "Warning", details: `${pair.why}.` }
     : failure(
         `${pair.why}: the releases differ.`,
@@ -98,8 +98,16 @@ function pairing({ pairing: pair, plan, bm, nova, ironic }: CheckView): CheckRes
 /** Reasons for which apply would refuse the plan, in the same words. */
 function applies({ plan, run }: CheckView): CheckResult {
   if (plan === null) return FINE;
-  const { loads, there, blocked, conflicts, leaves, fresh, readings } = plan.applies;
-  const [left, result] = leaves ? [LEFT_OUT, "Warning" as const] : ["", "Failure" as const];
+  const {
+    loads,
+    existing: there,
+    blocked,
+    conflicts,
+    skipsBlocked: leaves,
+    fresh,
+    readings,
+  } = plan.applies;
+  const [skipped, result] = leaves ? [LEFT_OUT, "Warning" as const] : ["", "Failure" as const];
   const show = `nova2ironic show ${run.path}/plan`;
   return joined([
     fresh ? FINE : failure("The plan was made from a different snapshot.", "nova2ironic plan"),
@@ -111,20 +119,18 @@ function applies({ plan, run }: CheckView): CheckResult {
         ),
     resultOf(
       blocked,
-      `machines are blocked${left}`,
+      `machines are blocked${skipped}`,
       `${show}. Fix the data or accept the finding in the site document, then plan. Or exclude them with --skip-blocked`,
       result,
     ),
     resultOf(
       conflicts,
-      `machines conflict with rows in Ironic${left}`,
+      `machines conflict with rows in Ironic${skipped}`,
       `${show}. Remove the conflicting rows, then plan. Or exclude the machines with --skip-blocked`,
       result,
     ),
     readings === null ? FINE : aged(readings),
-    fine(
-      `${counted(loads, "machine loads", "machines load")}, ${there} of them already in Ironic.`,
-    ),
+    fine(`${counted(loads, "machine loads", "machines load")}, ${there} already in Ironic.`),
   ]);
 }
 
@@ -149,7 +155,11 @@ function aged(readings: NonNullable<PlanFacts["applies"]["readings"]>): CheckRes
 /** @source facts/systems.md D R18 */
 function privileges(view: CheckView): CheckResult {
   const read = refusals(sides(view).filter(({ code }) => code === PRIVILEGE));
-  const held = (side: PrivilegeFacts, option: string, what: string): readonly CheckResult[] =>
+  const resultsFor = (
+    side: PrivilegeFacts,
+    option: string,
+    what: string,
+  ): readonly CheckResult[] =>
     side === null || isRefused<object>(side)
       ? []
       : [
@@ -168,9 +178,9 @@ function privileges(view: CheckView): CheckResult {
   const all = [
     read,
     isRefused(view.ironic) ? unseen("--ironic-db") : FINE,
-    ...held(view.ironic, "--ironic-db", "statements that Ironic's database denies this user"),
-    ...held(view.nova, "--nova-db", `statements that nova's database ${planned}`),
-    ...held(view.api, "--nova-api-db", `statements that nova_api's database ${planned}`),
+    ...resultsFor(view.ironic, "--ironic-db", "statements that Ironic's database denies this user"),
+    ...resultsFor(view.nova, "--nova-db", `statements that nova's database ${planned}`),
+    ...resultsFor(view.api, "--nova-api-db", `statements that nova_api's database ${planned}`),
   ];
   const nova = view.plan?.nova ?? null;
   const open = [
@@ -191,13 +201,13 @@ function isRead(side: object | Refused | null): boolean {
 }
 
 function clocks({ servers }: CheckView): CheckResult {
-  const off = servers.filter(({ ahead }) => Math.abs(ahead ?? 0) > SKEW.warning);
-  const far = off.some(({ ahead }) => Math.abs(ahead ?? 0) > SKEW.failure);
+  const off = servers.filter(({ skew }) => Math.abs(skew ?? 0) > SKEW.warning);
+  const isFailure = off.some(({ skew }) => Math.abs(skew ?? 0) > SKEW.failure);
   return resultOf(
-    off.map(({ option, ahead }) => `${option} by ${((ahead ?? 0) / 1000).toFixed(1)} s`),
+    off.map(({ option, skew }) => `${option} by ${((skew ?? 0) / 1000).toFixed(1)} s`),
     "clocks that differ from this machine's",
     "run chronyc makestep on the machine with the wrong clock",
-    far ? "Failure" : "Warning",
+    isFailure ? "Failure" : "Warning",
   );
 }
 
@@ -225,12 +235,12 @@ function galera({ servers }: CheckView): CheckResult {
 
 function space({ bm, run }: CheckView): CheckResult {
   const machines = isRefused(bm) ? 0 : bm.nodes.length;
-  const wanted = ROOM.base + machines * ROOM.machine;
-  const said = `${Math.floor(run.free / MIB)} MiB free in ${run.path}, ${Math.ceil(wanted / MIB)} MiB are required`;
-  return run.free >= wanted
-    ? fine(`${said}.`)
+  const required = ROOM.base + machines * ROOM.machine;
+  const message = `${Math.floor(run.free / MIB)} MiB free in ${run.path}, ${Math.ceil(required / MIB)} MiB are required`;
+  return run.free >= required
+    ? fine(`${message}.`)
     : failure(
-        `${said}: the load stops if the journal cannot be written.`,
+        `${message}: the load stops if the journal cannot be written.`,
         `free space: df -h ${run.path}`,
       );
 }

@@ -9,7 +9,7 @@ import {
   isRefused,
   lower,
   resultOf,
-  said,
+  textsOf,
   unreadable,
   unseen,
   warning,
@@ -34,10 +34,10 @@ function ofLater<T extends object>(
   if (side === null) return warning("Not checked.", `specify ${option}`);
   if (isRefused(side)) return unseen(option);
   const found = inspect(side, () => tenantsOf(bm, plan));
-  const left = countOf(bm.nodes, ({ id }) => plan?.skipped.has(id));
-  return left === 0 || found.result !== "Success"
+  const count = countOf(bm.nodes, ({ id }) => plan?.skipped.has(id));
+  return count === 0 || found.result !== "Success"
     ? found
-    : fine(`${counted(left, "machine is", "machines are")} skipped by the site document.`);
+    : fine(`${counted(count, "machine is", "machines are")} skipped by the site document.`);
 }
 
 function* tenantsOf({ nodes }: BmFacts, plan: PlanFacts | null): Generator<Tenant> {
@@ -50,14 +50,14 @@ function* tenantsOf({ nodes }: BmFacts, plan: PlanFacts | null): Generator<Tenan
 function mappings(view: CheckView): CheckResult {
   return ofLater(view, view.api, "--nova-api-db", ({ mapped, cellless }, tenants) => {
     const missing = resultOf(
-      said(tenants(), ({ uuid }) => (mapped.has(uuid) || cellless.has(uuid) ? null : uuid)),
+      textsOf(tenants(), ({ uuid }) => (mapped.has(uuid) || cellless.has(uuid) ? null : uuid)),
       "instances have no instance mapping, and can be neither stopped nor deleted",
       "nova-manage cell_v2 map_instances --cell_uuid CELL",
     );
     if (missing.result !== "Success") return missing;
     // map_instances skips existing mappings.
     return resultOf(
-      said(tenants(), ({ uuid }) => (cellless.has(uuid) ? uuid : null)),
+      textsOf(tenants(), ({ uuid }) => (cellless.has(uuid) ? uuid : null)),
       "instance mappings have no cell, and their instances can be neither stopped nor deleted",
       "UPDATE instance_mappings SET cell_id=(SELECT id FROM cell_mappings WHERE uuid='CELL') WHERE cell_id IS NULL AND instance_uuid='INSTANCE'",
     );
@@ -69,7 +69,7 @@ function allocations(view: CheckView): CheckResult {
   return ofLater(view, view.placement, "--placement-db", ({ allocated, providers }, tenants) => {
     if (view.computes === null) return unreadable("--nova-db", "compute_nodes");
     const { computes } = view;
-    const wrong = said(providers, ({ uuid, name }) => {
+    const wrong = textsOf(providers, ({ uuid, name }) => {
       const compute = computes.get(lower(name));
       return compute === undefined || compute === lower(uuid)
         ? null
@@ -81,11 +81,11 @@ function allocations(view: CheckView): CheckResult {
         "providers have a uuid that differs from their compute node, and are never updated",
         "UPDATE compute_nodes SET uuid='PROVIDER' WHERE hypervisor_hostname='NODE', nova-compute stopped",
       );
-    const strange = said(tenants(), ({ uuid, machine }) => {
-      const others = (allocated.get(uuid) ?? []).filter(({ name }) => name !== machine);
-      return others.length === 0
+    const strange = textsOf(tenants(), ({ uuid, machine }) => {
+      const wrong = (allocated.get(uuid) ?? []).filter(({ name }) => name !== machine);
+      return wrong.length === 0
         ? null
-        : `${uuid} on ${others.map((one) => one.name || one.uuid).join(" and ")}, its machine is ${machine}`;
+        : `${uuid} on ${wrong.map((one) => one.name || one.uuid).join(" and ")}, its machine is ${machine}`;
     });
     if (strange.length > 0)
       return resultOf(
@@ -93,12 +93,12 @@ function allocations(view: CheckView): CheckResult {
         "instances with an allocation on a provider other than their machine's",
         "openstack resource provider allocation delete INSTANCE, then run check again",
       );
-    const there = index(providers, "name");
+    const byName = index(providers, "name");
     return bare(
       tenants(),
       ({ uuid }) => allocated.get(uuid) !== undefined,
       view.classless,
-      (machine) => there(machine).length > 0,
+      (machine) => byName(machine).length > 0,
     );
   });
 }
@@ -111,17 +111,17 @@ function bare(
   hasProvider: (machine: string) => boolean,
 ): CheckResult {
   let [provided, classed] = [true, true];
-  const texts = said(tenants, (tenant) => {
+  const texts = textsOf(tenants, (tenant) => {
     if (isAllocated(tenant)) return null;
     const { uuid, machine } = tenant;
     const [one, other] = [!classless.has(uuid), hasProvider(machine)];
     classed &&= one;
     provided &&= other;
-    const lacks = [
+    const missing = [
       ...(one ? [] : ["its embedded flavor has no resources:CUSTOM_*"]),
       ...(other ? [] : ["its machine has no provider"]),
     ];
-    return lacks.length === 0 ? uuid : `${uuid} (${lacks.join(", ")})`;
+    return missing.length === 0 ? uuid : `${uuid} (${missing.join(", ")})`;
   });
   const fixes = [
     ...(provided

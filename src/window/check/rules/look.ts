@@ -59,11 +59,11 @@ type ReadView<K extends keyof typeof OPTIONS> = CheckView & {
 
 /** A check that needs these databases. */
 export function needing<K extends keyof typeof OPTIONS>(
-  needs: readonly K[],
+  sides: readonly K[],
   inspect: (view: ReadView<K>) => CheckResult,
 ): (view: CheckView) => CheckResult {
   return (view) => {
-    const lost = needs.find((side) => isRefused<object>(view[side] ?? { refused: null }));
+    const lost = sides.find((side) => isRefused<object>(view[side] ?? { refused: null }));
     return lost === undefined ? inspect(view as ReadView<K>) : unseen(OPTIONS[lost]);
   };
 }
@@ -83,7 +83,7 @@ export function resultOf(
 }
 
 /** A text for each row. Null: none. */
-export function said<T>(rows: Iterable<T>, of: (row: T) => string | null): Several {
+export function textsOf<T>(rows: Iterable<T>, of: (row: T) => string | null): Several {
   const texts = createSeveral();
   for (const row of rows) {
     const text = of(row);
@@ -122,26 +122,26 @@ export function judged(
   const line = lineOf(plan);
   const accepts = (machine: number): boolean => {
     const findings = line(machine)?.findings;
-    const there = codes.filter((code) => findings?.has(code));
-    return there.length > 0 && there.every((code) => findings?.get(code) === true);
+    const present = codes.filter((code) => findings?.has(code));
+    return present.length > 0 && present.every((code) => findings?.get(code) === true);
   };
   const isSkipped = (machine: number): boolean =>
-    plan?.applies.leaves === true && line(machine)?.blocked === true;
-  const [open, accepted, leftOut, skipped] = [
+    plan?.applies.skipsBlocked === true && line(machine)?.blocked === true;
+  const [open, accepted, excluded, skipped] = [
     ...[createSeveral(), createSeveral()],
     ...[createSeveral(), createSeveral()],
   ] as const;
   for (const { text, machines } of found) {
-    const left = machines.filter((id) => plan?.skipped.has(id) !== true);
-    if (machines.length > 0 && left.length === 0) skipped.add(text);
-    else if (left.length > 0 && left.every(accepts)) accepted.add(text);
-    else if (left.length > 0 && left.every(isSkipped)) leftOut.add(text);
+    const remaining = machines.filter((id) => plan?.skipped.has(id) !== true);
+    if (machines.length > 0 && remaining.length === 0) skipped.add(text);
+    else if (remaining.length > 0 && remaining.every(accepts)) accepted.add(text);
+    else if (remaining.length > 0 && remaining.every(isSkipped)) excluded.add(text);
     else open.add(text);
   }
   return joined([
     resultOf(open, what, fix),
     resultOf(accepted, `${what}, as you accepted`, fix, "Warning"),
-    resultOf(leftOut, `${what}${LEFT_OUT}`, fix, "Warning"),
+    resultOf(excluded, `${what}${LEFT_OUT}`, fix, "Warning"),
     skipped.length === 0 ? FINE : fine(`${listed(skipped, MOST)} (skipped by the site document).`),
   ]);
 }
@@ -164,11 +164,11 @@ const NONE: readonly LineFacts[] = [];
 
 /** Merges several results, the worst first. */
 export function joined(parts: readonly CheckResult[]): CheckResult {
-  const spoken = parts
+  const sorted = parts
     .filter(({ details }) => details !== null)
     .toSorted((one, other) => statusOf(other) - statusOf(one));
-  const [worst = FINE] = spoken;
-  return { result: worst.result, details: spoken.map(({ details }) => details).join("\n") || null };
+  const [worst = FINE] = sorted;
+  return { result: worst.result, details: sorted.map(({ details }) => details).join("\n") || null };
 }
 
 function statusOf({ result }: CheckResult): number {

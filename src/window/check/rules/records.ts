@@ -50,11 +50,11 @@ const hosts = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) => {
   }
   if (open.length + taken.length === 0)
     return fine(
-      `${counted(count, "instance has", "instances have")} the nova-compute host of their machine.`,
+      `${counted(count, "instance has", "instances have")} the nova-compute host of the machine.`,
     );
   const what = "instances whose host is not the nova-compute of their machine";
   return open.length > 0
-    ? resultOf(open, `${what}. Through Kilo, nova-compute destroys them when it starts`, FIX)
+    ? resultOf(open, `${what}, and which nova-compute through Kilo destroys when it starts`, FIX)
     : resultOf(taken, `${what}, as you accepted`, FIX, "Warning");
 });
 
@@ -160,7 +160,7 @@ const reaped = needing(["bm", "nova"], ({ bm, nova, plan }) => {
       if (plan?.skipped.has(id) !== true) queued.add(`bm_nodes.id=${id} ${uuid}`);
   return joined([
     judged(
-      gone(bm, nova),
+      deletedInstances(bm, nova),
       plan,
       ["N2I-D202"],
       "machines whose instance is deleted in nova, and which nova-compute would tear down",
@@ -175,7 +175,7 @@ const reaped = needing(["bm", "nova"], ({ bm, nova, plan }) => {
   ]);
 });
 
-function* gone(bm: BmFacts, { instances }: NovaFacts): Generator<MachineFact> {
+function* deletedInstances(bm: BmFacts, { instances }: NovaFacts): Generator<MachineFact> {
   const rows = index(instances, "uuid");
   for (const { id, instance_uuid } of bm.nodes)
     if (rows(instance_uuid).some(({ deleted }) => deleted))

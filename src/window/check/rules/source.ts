@@ -159,11 +159,11 @@ function* claimedByTwo(bm: BmFacts, plan: PlanFacts | null): Generator<MachineFa
     // Each instance once, with the first machine that claims it.
     if (ids.length < 2 || ids[0] !== machine) continue;
     const text = `${lower(instance_uuid)} by bm_nodes.id ${ids.join(" and ")}`;
-    const left = ids.filter((id) => plan?.skipped.has(id) !== true);
-    const wrong = [having("N2I-D102", left), having("N2I-D103", left), left.length > 1 ? left : []];
+    const rest = ids.filter((id) => plan?.skipped.has(id) !== true);
+    const wrong = [having("N2I-D102", rest), having("N2I-D103", rest), rest.length > 1 ? rest : []];
     // One claim is no duplicate, so the skipped machines are listed.
     const machines = wrong.find((some) => some.length > 0);
-    yield { text, machines: machines ?? ids.filter((id) => !left.includes(id)) };
+    yield { text, machines: machines ?? ids.filter((id) => !rest.includes(id)) };
   }
 }
 

@@ -11,7 +11,7 @@ import {
   needing,
   planned,
   resultOf,
-  said,
+  textsOf,
   unseen,
   warning,
 } from "./look.ts";
@@ -21,15 +21,15 @@ import {
  * user.
  * @source facts/systems.md D R25, D-19
  */
-const owned = needing(["ironic"], ({ ironic, ours, plan }) => {
+const owned = needing(["ironic"], ({ ironic, loadedNodes, plan }) => {
   if (ironic.nodes.length === 0) return fine("Ironic is empty.");
-  const others = said(ironic.nodes, ({ uuid, marked }) =>
-    ours.has(uuid) ? null : `${uuid}${marked ? " with our mark" : ""}`,
+  const foreign = textsOf(ironic.nodes, ({ uuid, marked }) =>
+    loadedNodes.has(uuid) ? null : `${uuid}${marked ? " with our mark" : ""}`,
   );
-  return others.length === 0
+  return foreign.length === 0
     ? fine(`${counted(ironic.nodes.length, "node")}, all loaded by this run.`)
     : resultOf(
-        others,
+        foreign,
         "nodes that this run did not load",
         "find the owner of each node. If a node has our mark, roll back the run that loaded it. To load anyway, use plan --allow-other-nodes",
         plan?.allowOtherNodes === true ? "Warning" : "Failure",
@@ -55,21 +55,21 @@ function handOver({ bm, plan, pace }: CheckView): CheckResult {
     plan?.takeOvers ??
     (isRefused(bm) ? 0 : countOf(bm.nodes, ({ instance_uuid }) => instance_uuid));
   const usual = pace ?? USUAL_PACE;
-  const told = (by: TakeOverPace): string => {
+  const durationText = (by: TakeOverPace): string => {
     const { seconds, source } = forecast(machines, by);
     return seconds === null ? source : `${duration(seconds)}, ${source}`;
   };
   const { seconds } = forecast(machines, usual);
   const long = seconds === null || seconds > LONG;
-  const tuned = told({ ...WINDOW_PACE, conductors: usual.conductors });
-  const text = `Takeover of ${counted(machines, "machine")} in use: ${told(usual)}`;
-  const said = `${text}${pace === null || long ? `; with the settings for the window: ${tuned}` : ""}.`;
+  const tuned = durationText({ ...WINDOW_PACE, conductors: usual.conductors });
+  const text = `Takeover of ${counted(machines, "machine")} in use: ${durationText(usual)}`;
+  const message = `${text}${pace === null || long ? `; with the settings for the window: ${tuned}` : ""}.`;
   return long
     ? warning(
-        said,
+        message,
         "run nova2ironic config --ironic-conf FILE for each conductor, apply the patch and restart ironic-conductor",
       )
-    : fine(said);
+    : fine(message);
 }
 
 /** The finding of a machine that this Ironic cannot boot. */
@@ -100,8 +100,8 @@ const netboot = needing(["ironic"], ({ bm, ironic, plan }) => {
 /** Conductors manage new rows at once. @source facts/ironic.md 1.5 */
 const conductors = needing(["ironic"], ({ ironic }) => {
   const alive = ironic.conductors.filter((conductor) => conductor.alive);
-  const isHeld = ironic.nodes.length > 0 && ironic.nodes.every(({ staged }) => staged);
-  if (alive.length > 0 && isHeld) return fine(`${alive.length} run, and every node is staged.`);
+  const allStaged = ironic.nodes.length > 0 && ironic.nodes.every(({ staged }) => staged);
+  if (alive.length > 0 && allStaged) return fine(`${alive.length} run, and every node is staged.`);
   return resultOf(
     alive.map(({ hostname }) => hostname),
     "running conductors, which would take over loaded machines",
@@ -119,7 +119,7 @@ const conductors = needing(["ironic"], ({ ironic }) => {
  */
 const power = needing(["ironic"], ({ ironic }) => {
   return resultOf(
-    said(ironic.nodes, ({ uuid, maintenance, instance_uuid, power_state }) => {
+    textsOf(ironic.nodes, ({ uuid, maintenance, instance_uuid, power_state }) => {
       if (!maintenance || instance_uuid === null || power_state === null) return null;
       return power_state === "power on" ? null : `${uuid} ${power_state}`;
     }),

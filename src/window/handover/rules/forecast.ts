@@ -22,9 +22,9 @@ export function forecast(
     const key = interval <= 0 ? "sync_local_state_interval" : "periodic_max_workers";
     return { seconds: null, each: 0, source: `no takeovers, because ${key} is 0 in ${from}` };
   }
-  let [passes, left, released] = [0, machines, staged ? USUAL_PACE.workers * conductors : machines];
-  for (; left > 0; passes += 1) {
-    left -= Math.min(released, each);
+  let [passes, rest, released] = [0, machines, staged ? USUAL_PACE.workers * conductors : machines];
+  for (; rest > 0; passes += 1) {
+    rest -= Math.min(released, each);
     released *= 2;
   }
   const source = `${counted(each, "machine")} every ${interval} s, by ${from}`;

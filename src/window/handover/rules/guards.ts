@@ -13,8 +13,8 @@ export interface GuardedNode extends PlannedNode {
 
 /** The action of finish for a machine, or the reason why there is none. */
 type Duty =
-  | { readonly do: "clear"; readonly change: Partial<Guards>; readonly held: boolean }
-  | { readonly do: "nothing"; readonly held: boolean; readonly why: string | null }
+  | { readonly do: "clear"; readonly change: Partial<Guards>; readonly hasGuard: boolean }
+  | { readonly do: "nothing"; readonly hasGuard: boolean; readonly reason: string | null }
   /** No conductor manages it. */
   | { readonly do: "staged" }
   | { readonly do: "gone" };
@@ -43,20 +43,20 @@ export function nodesOf(
 export function dutyOf({ row, asSite }: GuardedNode, found: Guarded | undefined): Duty {
   if (found === undefined) return { do: "gone" };
   if (isOwned(found.maintenance, found.maintenance_reason)) return { do: "staged" };
-  const ours = row.protected === true && typeof row.protected_reason === "string";
-  const guarded = found.protected && ours && found.protected_reason === row.protected_reason;
-  const looked = row.maintenance !== true || !found.maintenance;
+  const isProtected = row.protected === true && typeof row.protected_reason === "string";
+  const guarded = found.protected && isProtected && found.protected_reason === row.protected_reason;
+  const isChecked = row.maintenance !== true || !found.maintenance;
   const uncleaned = row.automated_clean === false && !asSite && found.automated_clean === false;
   // An unprotected disk is not wiped before the operator has checked it.
-  const held = !looked && (guarded || uncleaned);
+  const hasGuard = !isChecked && (guarded || uncleaned);
   const change: Partial<Guards> = {
-    ...(guarded && looked && { protected: false, protected_reason: null }),
-    ...(uncleaned && (looked || guarded) && { automated_clean: null }),
+    ...(guarded && isChecked && { protected: false, protected_reason: null }),
+    ...(uncleaned && (isChecked || guarded) && { automated_clean: null }),
   };
-  if (Object.keys(change).length > 0) return { do: "clear", change, held };
+  if (Object.keys(change).length > 0) return { do: "clear", change, hasGuard };
   const reason = found.protected_reason ?? "without a reason";
-  const why = found.protected && !guarded ? `protected by another user: ${reason}` : null;
-  return { do: "nothing", held, why: held ? HELD : why };
+  const cause = found.protected && !guarded ? `protected by another user: ${reason}` : null;
+  return { do: "nothing", hasGuard, reason: hasGuard ? HELD : cause };
 }
 
 const HELD = "in maintenance by the plan: protected, or not cleaned, until you decide";

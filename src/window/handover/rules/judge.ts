@@ -8,7 +8,6 @@ import {
 import type { Row } from "../../../model/machine.ts";
 import { isOldPowerError } from "../../../model/power.ts";
 
-/** The fix for a missing conductor. */
 const BRING =
   "Start or fix the conductor, then run the same command again to resume. Or run handover --undo --node.";
 
@@ -39,14 +38,14 @@ export function judge(
       "A conductor sets maintenance if it cannot read the power state. To check this, run power --node. Otherwise, another user has set it.",
     );
   const used = planned.provision_state === "active";
-  const gone = used ? lost(taker) : noConductor;
-  const taken = gone === null && (!used || taker !== null);
+  const fault = used ? lost(taker) : noConductor;
+  const taken = fault === null && (!used || taker !== null);
   // Reservations after a takeover are normal for a conductor.
   if (taken) return settled(planned, observed);
   const news = last_error !== null && last_error !== planned.last_error;
-  if (observed.reservation !== null || !news || !used) return judged("waiting", gone);
-  const why = `${gone === null ? "" : `${gone}; `}takeover failed: ${last_error}`;
-  return judged("failed", why, RETRIES);
+  if (observed.reservation !== null || !news || !used) return judged("waiting", fault);
+  const reason = `${fault === null ? "" : `${fault}; `}takeover failed: ${last_error}`;
+  return judged("failed", reason, RETRIES);
 }
 
 /**
@@ -81,17 +80,17 @@ const RETRIES = "Fix the cause, and the conductor retries. Or undo with handover
 /**
  * A machine that was not taken over in time. If its interface is not enabled, the periodic task
  * fails for all machines, with a trace only in the log (observed on 2023.1).
- * @param why facts about its conductor
+ * @param reason facts about its conductor
  */
 export function overdue(
   { driver, conductor_group }: Row,
   seconds: number,
-  why: string | null = null,
+  reason: string | null = null,
 ): Judged {
   const group = typeof conductor_group === "string" ? conductor_group : "";
   return judged(
     "failed",
-    `no conductor took it over in ${seconds} s${why === null ? "" : `: ${why}`}`,
+    `no conductor took it over in ${seconds} s${reason === null ? "" : `: ${reason}`}`,
     `Check that a conductor${group === "" ? "" : ` in group ${group}`} with driver ${String(driver)} is alive and has the node's ` +
       "interfaces enabled. A disabled interface prevents the takeover of all machines, and is in the conductor's log " +
       "(--conductor-log). " +
@@ -99,14 +98,13 @@ export function overdue(
   );
 }
 
-/** Whether a conductor takes the planned machine over. */
 export function isTakenOver({ row }: PlannedNode): boolean {
   return row.provision_state === "active" && row.maintenance !== true;
 }
 
 /** A machine without a suitable conductor stays staged, or the wait for it ends. */
-export function without(why: string, state: "staged" | "failed"): Judged {
-  return judged(state, why, BRING);
+export function without(reason: string, state: "staged" | "failed"): Judged {
+  return judged(state, reason, BRING);
 }
 
 /** A machine that is retried after all others. */
@@ -118,10 +116,10 @@ export const AGAIN = "Run the same command again.";
 
 function judged(
   state: HandoverState,
-  why: string | null = null,
+  reason: string | null = null,
   fix: string | null = null,
 ): Judged {
-  return { state, why, fix };
+  return { state, reason, fix };
 }
 
 export interface PlannedNode {

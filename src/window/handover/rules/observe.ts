@@ -26,31 +26,30 @@ export async function* observe(
   handover: Pick<Handover, "observe" | "service">,
   tally: HandoverTally,
   all: boolean,
-  lacks: MissingFields,
+  missingFields: MissingFields,
 ): AsyncGenerator<Trouble> {
   const service = await handover.service();
   for await (const batch of plan) {
-    const seen = await handover.observe(batch.map(({ uuid }) => uuid));
-    const lacking = await lacks(batch);
+    const nodes = await handover.observe(batch.map(({ uuid }) => uuid));
+    const lacking = await missingFields(batch);
     for (const { uuid, bm_node_id, row } of batch) {
-      const observed = seen.get(uuid);
-      const stands = judge(row, observed, reasonNoConductor(service, row));
-      const judged = judgeFields(stands, lacking.get(uuid) ?? []);
+      const observed = nodes.get(uuid);
+      const initial = judge(row, observed, reasonNoConductor(service, row));
+      const judged = judgeFields(initial, lacking.get(uuid) ?? []);
       tally[judged.state] += 1;
       if (judged.state === "done" && observed?.power_state == null) tally.powerUnknown += 1;
-      if (all || judged.why !== null || !FINE.has(judged.state))
+      if (all || judged.reason !== null || !FINE.has(judged.state))
         yield { ...judged, uuid, bm_node_id };
     }
   }
 }
 
-/** Adds the missing fields to the state. */
 function judgeFields(judged: Judged, fields: readonly string[]): Judged {
   if (fields.length === 0 || judged.state === "missing" || judged.state === "held") return judged;
-  const why = `lacks ${fields.join(", ")}${judged.why === null ? "" : `; ${judged.why}`}`;
+  const reason = `lacks ${fields.join(", ")}${judged.reason === null ? "" : `; ${judged.reason}`}`;
   return {
     state: judged.state === "done" ? "failed" : judged.state,
-    why,
+    reason,
     fix: "Provide the value (site document, extract --tftp-root), roll the machine back, then run plan and apply again.",
   };
 }
@@ -84,7 +83,7 @@ export function lacking(
   { takeover, boot, keys, release }: TargetDoc,
   planned: Row,
   root: string | null,
-  held: FilledFields,
+  filled: FilledFields,
 ): readonly string[] {
   if (planned.provision_state !== "active" || planned.maintenance === true) return [];
   const image = takeover === "none" ? [] : ["instance_info.image_source"];
@@ -97,7 +96,7 @@ export function lacking(
     boot === "local" && planned.deploy_interface === "ramdisk"
       ? ["instance_info.kernel", "instance_info.ramdisk", "instance_info.kernel_append_params"]
       : [];
-  const needed = [...image, ...images, ...(held.has(LOCAL) ? [] : boots), ...ramdisk];
+  const needed = [...image, ...images, ...(filled.has(LOCAL) ? [] : boots), ...ramdisk];
   const unknown = boot === "deploy" && root === null ? [`root_uuid (${release} keeps none)`] : [];
-  return [...needed.filter((field) => !held.has(field)), ...unknown];
+  return [...needed.filter((field) => !filled.has(field)), ...unknown];
 }

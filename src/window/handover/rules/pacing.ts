@@ -22,7 +22,7 @@ interface Look {
   /** Number of suitable live conductors. */
   readonly conductors: number;
   /** Machines that a conductor has reserved or taken over. */
-  readonly begun: readonly { readonly id: string; readonly by: string }[];
+  readonly started: readonly { readonly id: string; readonly by: string }[];
   readonly taken: readonly string[];
   readonly failed: readonly string[];
   /** Number of machines that need no takeover. */
@@ -39,7 +39,6 @@ const PAUSE = 2000;
 const LONGEST = 30_000;
 /** Ironic's default of sync_local_state_interval, in milliseconds. */
 const INTERVAL = 180_000;
-/** Number of passes for a rate. */
 const PASSES = 4;
 
 function intervalOf(marks: readonly { readonly at: number }[]): number {
@@ -68,19 +67,19 @@ export function createPacing(deadline: number) {
   const reservedBefore = new Set<string>();
   const bursts = new Map<string, Burst>();
   /** By conductor: finished machines at the start of its last passes. */
-  const marks = new Map<string, { readonly at: number; readonly behind: number }[]>();
+  const marks = new Map<string, { readonly at: number; readonly completed: number }[]>();
   let round: Round | null = null;
   let latest: string | null = null;
   let share = SMALLEST;
-  let behind = 0;
+  let completed = 0;
 
   function burstOf(by: string, now: number): Burst {
-    const known = bursts.get(by);
-    if (known !== undefined && now - known.last <= PAUSE && now - known.began <= LONGEST)
-      return known;
+    const current = bursts.get(by);
+    if (current !== undefined && now - current.last <= PAUSE && now - current.began <= LONGEST)
+      return current;
     const burst = { began: now, last: now, taken: 0 };
     bursts.set(by, burst);
-    marks.set(by, [...(marks.get(by) ?? []), { at: now, behind }].slice(-PASSES));
+    marks.set(by, [...(marks.get(by) ?? []), { at: now, completed }].slice(-PASSES));
     latest = by;
     return burst;
   }
@@ -95,13 +94,13 @@ export function createPacing(deadline: number) {
     reservedBefore.add(id);
     if (round === null || !round.waits.delete(id)) return false;
     round.last = now;
-    const own = round.bursts.get(by) ?? [];
-    if (!own.includes(burst)) round.bursts.set(by, [...own, burst]);
-    return own.length > 0 && !own.includes(burst);
+    const previous = round.bursts.get(by) ?? [];
+    if (!previous.includes(burst)) round.bursts.set(by, [...previous, burst]);
+    return previous.length > 0 && !previous.includes(burst);
   }
-  function judge({ size, bursts: seen, failed }: Round, isFull: boolean, conductors: number): void {
+  function judge({ size, bursts: all, failed }: Round, isFull: boolean, conductors: number): void {
     if (isFull) {
-      const most = [...seen.values()].map((own) => Math.max(...own.map(({ taken }) => taken)));
+      const most = [...all.values()].map((group) => Math.max(...group.map(({ taken }) => taken)));
       const mean = most.reduce((sum, one) => sum + one, 0) / most.length;
       share = Math.max(SMALLEST, SPARE * mean);
     } else if (!failed && 2 * intervalOf(recent()) < deadline)
@@ -110,8 +109,8 @@ export function createPacing(deadline: number) {
   return {
     /** Call it when a machine for a conductor is released. */
     released: (id: string, now: number): void => void waiting.set(id, now),
-    looked({ now, conductors, begun, taken, failed, free }: Look): void {
-      const starts = begun.filter(({ id }) => waiting.has(id));
+    inspected({ now, conductors, started, taken, failed, free }: Look): void {
+      const starts = started.filter(({ id }) => waiting.has(id));
       if (starts.length > 0) round ??= roundOf(waiting, now);
       let isFull = false;
       for (const { id, by } of starts) isFull = take(id, by, now) || isFull;
@@ -121,7 +120,7 @@ export function createPacing(deadline: number) {
         round?.waits.delete(id);
       }
       for (const id of [...taken, ...failed]) reservedBefore.delete(id);
-      behind += taken.length + failed.length + free;
+      completed += taken.length + failed.length + free;
       // Failures appear before the limit increases.
       const isComplete = round?.waits.size === 0 && now - round.last >= PAUSE;
       if (round === null || !(isFull || isComplete)) return;
@@ -136,7 +135,7 @@ export function createPacing(deadline: number) {
       const [first] = recent();
       const last = recent().at(-1);
       if (first === undefined || last === undefined || first === last) return null;
-      return ((last.behind - first.behind) * 1000) / (last.at - first.at);
+      return ((last.completed - first.completed) * 1000) / (last.at - first.at);
     },
   };
 }

@@ -60,16 +60,13 @@ export interface Log {
 }
 
 /** Reads once at the start, for `reasonNoConductor`. */
-export async function createConductorHealth(
-  handover: Pick<Handover, "service">,
-  logs: readonly Log[],
-) {
+export async function createConductorHealth(at: Pick<Handover, "service">, logs: readonly Log[]) {
   const quotes = createQuotes();
-  let service = await handover.service();
+  let service = await at.service();
   return {
     /** Reads conductors and logs. Returns new messages about all machines. */
     async inspect(watched: Pick<ReadonlyMap<string, Row>, "has">): Promise<readonly string[]> {
-      const now = await handover.service();
+      const now = await at.service();
       const news = [...changes(service, now)];
       service = now;
       for (const log of logs)

@@ -71,14 +71,14 @@ function detailOf(machine: PlannedMachine, origins: Origins, known: Map<string, 
   const { bm_node_id, verdict, state, findings, records } = machine;
   const indexOfOrigin = (origin: string | null): number => {
     if (origin === null) return -1;
-    const place = known.get(origin) ?? known.size;
-    known.set(origin, place);
-    return place;
+    const location = known.get(origin) ?? known.size;
+    known.set(origin, location);
+    return location;
   };
   return {
     title: `bm_nodes.id=${bm_node_id}: ${verdict}, state ${state.row} -> ${state.outcome}`,
-    found: findings.map(({ code, severity, place, message, accepted }) => [
-      ...([code, severity, visible(place), visible(message), visible(accepted ?? "")] as const),
+    found: findings.map(({ code, severity, place: location, message, accepted }) => [
+      ...([code, severity, visible(location), visible(message), visible(accepted ?? "")] as const),
     ]),
     records: records.map((record) => {
       const { title, lines, hidden } = diffOf(record, origins, machine, false);
@@ -104,8 +104,8 @@ interface PageView {
 }
 
 /** The report as one page, in pieces. Its policy forbids network, files and other scripts. */
-export async function* page(shown: PageView, assets: Assets): AsyncGenerator<string> {
-  const { facts, first, machines } = shown;
+export async function* page(view: PageView, assets: Assets): AsyncGenerator<string> {
+  const { facts, first, machines } = view;
   yield beginning(facts, assets);
   yield `${sections(facts).join("\n")}\n`;
   yield machinesSection(facts, first);
@@ -206,8 +206,8 @@ function select(id: string, title: string, values: readonly string[]): string {
 function rowMarkup(machine: ReportMachine): string {
   const { bm_node_id, verdict, uuid, address, instance, host, reason, codes } = machine;
   const cells = [address, instance, host].map((value) => `<td>${isolated(value ?? "")}</td>`);
-  const why = reason ?? codes.map((code) => code.slice("N2I-".length)).join(" ");
-  return `<tr><td class="number">${bm_node_id}</td><td><span class="verdict ${verdict}">${verdict}</span></td><th scope="row" class="code">${escaped(uuid ?? "no uuid")}</th>${cells.join("")}<td>${isolated(why)}</td></tr>`;
+  const cause = reason ?? codes.map((code) => code.slice("N2I-".length)).join(" ");
+  return `<tr><td class="number">${bm_node_id}</td><td><span class="verdict ${verdict}">${verdict}</span></td><th scope="row" class="code">${escaped(uuid ?? "no uuid")}</th>${cells.join("")}<td>${isolated(cause)}</td></tr>`;
 }
 
 function dialog(): string {

@@ -66,10 +66,10 @@ function toDo({ totals }: ReportFacts): string {
 function hostsSection(facts: ReportFacts): string {
   const { titles, rows } = hostRows(facts);
   const title = "Machines by compute host";
-  const shown = rows.slice(0, MOST).map((cells) => cells.map(cell));
+  const body = rows.slice(0, MOST).map((cells) => cells.map(cell));
   const more = rows.length - MOST;
   const rest = more > 0 ? `\n<p class="aside">and ${counted(more, "more host")}</p>` : "";
-  const list = `${table(title, titles, shown)}${rest}`;
+  const list = `${table(title, titles, body)}${rest}`;
   if (rows.length <= OPEN) return section(title, list);
   // A long list of hosts would hide more important facts.
   const summary = `<summary>${counted(rows.length, "host")}</summary>`;
@@ -84,16 +84,14 @@ function filterLink(of: FindingCode, text: string): string {
 function findings({ totals }: ReportFacts): string {
   const { found } = totals;
   if (found.length === 0) return section("Findings", "<p>Nothing was found.</p>");
-  const largest = Math.max(
-    ...found.map(({ machines, elsewhere }) => Math.max(machines, elsewhere)),
-  );
+  const most = Math.max(...found.map(({ machines, elsewhere }) => Math.max(machines, elsewhere)));
   const rows = found.slice(0, MOST).map((one) => [
     ...findingCells(one),
     ...[one.machines + one.elsewhere, one.open + one.elsewhere, one.accepted].map((count) =>
       count === 0 ? { markup: "–", of: "number" as const } : cell(count),
     ),
     {
-      markup: bar(one.severity, one.machines + one.elsewhere - one.accepted, one.accepted, largest),
+      markup: bar(one.severity, one.machines + one.elsewhere - one.accepted, one.accepted, most),
     },
     {
       markup: `<strong>${escaped(FINDINGS[one.code].title)}</strong><p class="aside">${escaped(FINDINGS[one.code].advice)}</p>`,
@@ -122,7 +120,7 @@ function tableSection(
 function windowSection(facts: ReportFacts): string {
   const { night, window } = facts;
   const { titles, rows } = nightRows(facts);
-  const shown = night.map((step, at) => {
+  const body = night.map((step, at) => {
     const [name = "", ...times] = rows[at]?.slice(0, -1) ?? [];
     return [
       { markup: escaped(name) },
@@ -133,7 +131,7 @@ function windowSection(facts: ReportFacts): string {
   });
   const total = `<p>${escaped(nightText(night, window))}</p>`;
   const heads = [...titles.slice(0, -1), "When", ...titles.slice(-1)];
-  return section("The window", `${table("Steps of the window", heads, shown)}\n${total}`);
+  return section("The window", `${table("Steps of the window", heads, body)}\n${total}`);
 }
 
 function nova({ nova: totals }: ReportFacts): string {
@@ -173,11 +171,11 @@ function accepted({ totals }: ReportFacts): string {
     ...findingCells(one),
     ...[one.machines, FINDINGS[one.code].title, one.reason].map(cell),
   ]);
-  const left = totals.skipped.map((one) => [cell(one.machines), cell(one.reason)]);
+  const skipped = totals.skipped.map((one) => [cell(one.machines), cell(one.reason)]);
   const titles = ["Finding", "Severity", "Machines", "Title", "Reason given"];
   return [
     tableSection("Accepted by name", titles, rows),
-    tableSection("Excluded on purpose", ["Machines", "Reason given"], left),
+    tableSection("Excluded on purpose", ["Machines", "Reason given"], skipped),
   ]
     .filter((one) => one !== "")
     .join("\n");
@@ -190,12 +188,12 @@ function progressText({ ran, state, next }: ReportFacts): string {
     { markup: one.seconds === null ? "" : duration(one.seconds), of: "number" as const },
     ...[cell(one.result), cell(one.by)],
   ]);
-  const told = table("State of the run", ["Stage", "What is true"], stages);
+  const status = table("State of the run", ["Stage", "What is true"], stages);
   const log =
     commands.length === 0
       ? ""
       : `<details><summary>${counted(commands.length, "command")} so far (log.jsonl, window.jsonl)</summary>\n${table("Commands so far", ["Time (UTC)", "Command", "Took", "Result", "By"], commands)}</details>`;
-  return section("The run so far", `${told}\n<p>Next: <code>${escaped(next)}</code></p>\n${log}`);
+  return section("The run so far", `${status}\n<p>Next: <code>${escaped(next)}</code></p>\n${log}`);
 }
 
 /** A circle of this radius has length 100, so lengths are percentages. */
@@ -213,17 +211,17 @@ function ring(
     before += share;
     return arc;
   });
-  const told = parts.map(({ name, count }) => `${count} ${name}`).join(", ");
-  return `<svg class="ring" viewBox="0 0 42 42" role="img" aria-label="Of ${counted(total, "machine")}: ${escaped(told)}">
+  const description = parts.map(({ name, count }) => `${count} ${name}`).join(", ");
+  return `<svg class="ring" viewBox="0 0 42 42" role="img" aria-label="Of ${counted(total, "machine")}: ${escaped(description)}">
 <circle class="arc empty" cx="21" cy="21" r="${RADIUS}"/>
 ${arcs.join("\n")}
 <text x="21" y="21.5" class="large">${total}</text><text x="21" y="26" class="small">machines</text>
 </svg>`;
 }
 
-/** A number relative to the largest of its column, with accepted ones lighter. */
-function bar(severity: string, open: number, accepted: number, largest: number): string {
-  const width = (count: number): number => (count === 0 ? 0 : Math.max(1, (100 * count) / largest));
+/** A number relative to the most of its column, with accepted ones lighter. */
+function bar(severity: string, open: number, accepted: number, most: number): string {
+  const width = (count: number): number => (count === 0 ? 0 : Math.max(1, (100 * count) / most));
   const [first, second] = [width(open), width(accepted)];
   return `<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="${severity}" width="${first.toFixed(2)}" height="8"/><rect class="accepted" x="${first.toFixed(2)}" width="${second.toFixed(2)}" height="8"/></svg>`;
 }

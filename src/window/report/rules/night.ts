@@ -32,19 +32,19 @@ const BACK = {
 } as const;
 
 /** The steps of the migration in order, with measured times or the manual's estimates. */
-export function nightOf(asked: NightFacts): readonly NightStep[] {
-  const hosts = asked.stopped.length;
+export function nightOf(facts: NightFacts): readonly NightStep[] {
+  const hosts = facts.stopped.length;
   const command = (name: string, seconds: number): WindowStep => {
-    const known = stepOf(name, asked);
-    return known.seconds === null
-      ? { ...known, seconds, basis: "estimate", source: COMMAND }
-      : known;
+    const estimate = stepOf(name, facts);
+    return estimate.seconds === null
+      ? { ...estimate, seconds, basis: "estimate", source: COMMAND }
+      : estimate;
   };
   const load = command("apply", 120);
   // Rollback reads the rows for the preview, and then writes them.
   const rollback = 60 + (load.seconds ?? 0);
-  const { staged, boots } = asked;
-  const takeOver = stepOf("handover", asked);
+  const { staged, boots } = facts;
+  const takeOver = stepOf("handover", facts);
   let [at, back] = [0, 0];
   const steps: NightStep[] = [];
   /** @param number of the step in the runbook @param more seconds for the rollback */
@@ -68,7 +68,7 @@ export function nightOf(asked: NightFacts): readonly NightStep[] {
   // After the first takeover, a rollback must restore the TFTP trees.
   then(16, byHand("Start the conductors", 120), BACK.stopConductors + (staged ? 0 : BACK.trees));
   // It waits for a pass.
-  const one = byHand("Hand over one machine and check it", 50 + asked.pace.interval);
+  const one = byHand("Hand over one machine and check it", 50 + facts.pace.interval);
   if (staged) then(17, one, BACK.undo + BACK.trees);
   const number = staged ? 17 : 16;
   then(number, staged ? takeOver : { ...takeOver, name: takeOver.name.replace("handover: ", "") });
@@ -114,16 +114,16 @@ export function nightText(steps: readonly NightStep[], window: PlannedWindow | n
   if (window === null)
     return `${takes} report --window FROM-TO shows the latest times to roll back.`;
   const length = (window.to - window.from) * 60;
-  const shown = `${clock(window, 0)}-${clock({ ...window, from: window.to }, 0)}`;
+  const span = `${clock(window, 0)}-${clock({ ...window, from: window.to }, 0)}`;
   const over = Math.ceil((night - length) / 60);
   const ends = `ends at ${clock(window, night)}`;
-  const fits =
+  const when =
     over > 0
-      ? `It does not fit into the window ${shown}: it ${ends}, ${counted(over, "minute")} late.`
-      : `In the window ${shown} it ${ends}.`;
-  if (back > length) return `${takes} ${fits} The window is too short for a rollback.`;
+      ? `It does not fit into the window ${span}: it ${ends}, ${counted(over, "minute")} late.`
+      : `In the window ${span} it ${ends}.`;
+  if (back > length) return `${takes} ${when} The window is too short for a rollback.`;
   const last = `Begin the rollback at ${clock(window, -back)} at the latest.`;
   return night + back > length
-    ? `${takes} ${fits} ${last} The last steps end after that, so there is no time to roll them back.`
-    : `${takes} ${fits} ${last}`;
+    ? `${takes} ${when} ${last} The last steps end after that, so there is no time to roll them back.`
+    : `${takes} ${when} ${last}`;
 }

@@ -47,7 +47,7 @@ export function createTotals() {
         (one, other) => RANK[one.severity] - RANK[other.severity] || other.machines - one.machines,
       ),
       skipped: [...skipped]
-        .map(([why, machines]) => ({ reason: why, machines }))
+        .map(([reason, machines]) => ({ reason: reason, machines }))
         .toSorted((one, other) => other.machines - one.machines),
       hosts: [...hosts.values()].toSorted((one, other) => order(one.host ?? "", other.host ?? "")),
       risky,
@@ -60,8 +60,8 @@ function none(): Record<Verdict, number> {
 }
 
 function count(counts: Map<string, number>, key: string): void {
-  const own = counts.has(key) || counts.size < REASONS ? key : OTHER;
-  counts.set(own, (counts.get(own) ?? 0) + 1);
+  const bucket = counts.has(key) || counts.size < REASONS ? key : OTHER;
+  counts.set(bucket, (counts.get(bucket) ?? 0) + 1);
 }
 
 function addFindings(
@@ -70,12 +70,12 @@ function addFindings(
 ): void {
   for (const code of new Set(findings.map((one) => one.code))) {
     const group = found.get(code) ?? newGroup(code);
-    const own = findings.filter((one) => one.code === code);
-    const accepted = own.every((one) => one.accepted !== undefined);
+    const matching = findings.filter((one) => one.code === code);
+    const accepted = matching.every((one) => one.accepted !== undefined);
     // Skipped machines need no action.
     const open = !accepted && verdict !== "skipped";
     group.machines += 1;
-    group.times += own.length;
+    group.times += matching.length;
     if (open) group.open += 1;
     if (accepted) group.accepted += 1;
     if (open && group.examples.length < EXAMPLES)
@@ -102,12 +102,12 @@ function addAccepted(
   { findings }: PlannedMachine,
   accepted: Map<string, Mutable<AcceptedGroup>>,
 ): void {
-  const own = new Map(
+  const unique = new Map(
     findings
       .filter((one) => !blocks(one) && one.accepted !== undefined)
       .map((one) => [JSON.stringify([one.code, one.accepted]), one]),
   );
-  for (const [key, { code, severity, accepted: reason = "" }] of own) {
+  for (const [key, { code, severity, accepted: reason = "" }] of unique) {
     const group = accepted.get(key) ?? { code, severity, reason, machines: 0 };
     if (!accepted.has(key) && accepted.size >= REASONS) continue;
     group.machines += 1;

@@ -20,20 +20,20 @@ interface Judged {
   readonly nova: Pick<NovaTotals, "counts"> | null;
   /** The plan was made from the run's snapshot. */
   readonly fresh: boolean;
-  readonly standing: CurrentState;
+  readonly status: CurrentState;
 }
 
 /** Whether the plan can be applied: one sentence with numbers, and further facts. */
 export function judge(judged: Judged): ReportVerdict {
-  const { counts, standing } = judged;
+  const { counts, status } = judged;
   const [stops, risks] = [stopsOf(judged), risksOf(judged)];
   const verdict = (
     level: ReportVerdict["level"],
     title: string,
     facts: readonly string[],
   ): ReportVerdict => ({ level, title, lines: [...facts, changes(judged)].map(sentence) });
-  if (standing.load !== "none") {
-    const done = standing.load === "whole" && standing.staged === 0 && standing.ended;
+  if (status.load !== "none") {
+    const done = status.load === "whole" && status.staged === 0 && status.ended;
     const level = !done || stops.length + risks.length > 0 ? "risks" : "ready";
     return verdict(level, loadedTitle(judged), [...stops, ...risks]);
   }
@@ -46,8 +46,8 @@ export function judge(judged: Judged): ReportVerdict {
 }
 
 /** Loaded machines, and checks that are missing. */
-function loadedTitle({ counts, standing }: Judged): string {
-  const { load, staged, verified, ended } = standing;
+function loadedTitle({ counts, status }: Judged): string {
+  const { load, staged, verified, ended } = status;
   const all = `${counted(loads(counts), "machine")} of ${counts.machines}`;
   if (load === "part")
     return "Partly loaded: according to the journal, not all of the plan is in Ironic and Nova. Continue with apply, or roll back.";

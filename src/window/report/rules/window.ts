@@ -19,9 +19,9 @@ export interface Forecast {
 }
 
 /** The expected duration of one command, with the source of the figure. */
-export function stepOf(command: string, asked: Forecast): WindowStep {
-  if (command === "apply") return load(asked);
-  return command === "handover" ? takeOver(asked) : asBefore(command, asked.measured.ran);
+export function stepOf(command: string, facts: Forecast): WindowStep {
+  if (command === "apply") return load(facts);
+  return command === "handover" ? takeOver(facts) : asBefore(command, facts.measured.ran);
 }
 
 /** Exit statuses of complete runs, in addition to 0. A refusal takes no time. */
@@ -66,18 +66,18 @@ export function butFor({ left }: Unrehearsed): string {
 function load({ rows, measured }: Forecast): WindowStep {
   const { loaded, rehearsed } = measured;
   if (rows === 0) return byCommand("apply", 0, "measured", "nothing is left to load");
-  const [known, where] =
+  const [sample, where] =
     loaded !== null && loaded.seconds > 0
       ? [loaded, "as before (journal.jsonl)"]
       : [rehearsed, `as rehearsed${rehearsed ? butFor(rehearsed.nova) : ""} (rehearsal.json)`];
-  if (known === undefined || known.seconds === 0) return asBefore("apply", measured.ran);
-  const rate = known.count / known.seconds;
+  if (sample === undefined || sample.seconds === 0) return asBefore("apply", measured.ran);
+  const rate = sample.count / sample.seconds;
   const source = `${counted(rows, "row")} at ${figure(rate)} a second, ${where}`;
   return byCommand("apply", rows / rate, "measured", source);
 }
 
-function takeOver(asked: Forecast): WindowStep {
-  const { machines, takeOvers, perMinute, staged, pace, measured } = asked;
+function takeOver(facts: Forecast): WindowStep {
+  const { machines, takeOvers, perMinute, staged, pace, measured } = facts;
   const name = `handover: conductors take over ${counted(takeOvers, "machine")}`;
   const { handed } = measured;
   const { seconds, each, source } = forecast(takeOvers, pace, staged);

@@ -163,7 +163,7 @@ async function looking(
 }
 
 function readingOf(way: PowerMethod, ipmitool: string): PowerReading {
-  const asked = { words: way.words, ipmitool, machines: [way.digest] };
+  const asked = { words: way.query, ipmitool, machines: [way.digest] };
   const told = { bm_node_ids: [1], verdict: "ok", power: "on", client: "native", detail: "" };
   // The gate reads no more of it.
   return { ...told, suite: null, warnings: [], asked } as unknown as PowerReading;

@@ -96,7 +96,7 @@ test("a BMC that is silent once it was asked for its suites has one to be set, i
   ]);
   assert.deepEqual(warningsOf(reading, null, "1.8.19"), ["N2I-D631"]);
   const given = {
-    way: "ipmi",
+    kind: "ipmi",
     login: { suite: 3, level: "ADMINISTRATOR" },
   } as unknown as PowerMethod;
   for (const [way, ipmitool] of [

@@ -54,7 +54,7 @@ test("a finding that one place of a machine has open and another accepted is ope
 
 test("what somebody accepted is amber, whatever was accepted for however many machines", () => {
   const counts = { ...COUNTS, verdicts: { ...COUNTS.verdicts, blocked: 0 } };
-  const judged = { ...JUDGED, counts, standing: BEFORE };
+  const judged = { ...JUDGED, counts, status: BEFORE };
   const clean = totalsOf([machineOf(1, "create")]);
   assert.equal(judge({ ...judged, totals: clean }).level, "ready");
   const risky = totalsOf([machineOf(1, "create", [accepted("N2I-D604", "known")])]);
@@ -71,12 +71,15 @@ test("what somebody accepted is amber, whatever was accepted for however many ma
 
 test("a plan that cannot be applied as it is, is not ready", () => {
   const totals = totalsOf(MACHINES);
-  const judged = { ...JUDGED, totals, standing: BEFORE };
+  const judged = { ...JUDGED, totals, status: BEFORE };
   assert.match(judge(judged).title, /^Not ready: 2 of 7 machines cannot be loaded/);
   const none = { ...COUNTS.verdicts, blocked: 0 };
   const loads = { ...COUNTS, verdicts: none };
   const stale = judge({ ...judged, counts: loads, fresh: false });
-  assert.match(stale.title, /^Not ready: the plan belongs to a different snapshot/);
+  assert.match(
+    stale.title,
+    /^Not ready: the plan was made from a snapshot other than the one in this run/,
+  );
   const counts = { ...COUNTS, verdicts: { ...none, create: 0, skipped: 7 } };
   assert.match(judge({ ...judged, counts }).title, /^Not ready: the plan loads no machine/);
 });
@@ -85,13 +88,13 @@ test("a plan that is loaded is green once its end was seen, and amber where risk
   const totals = totalsOf([machineOf(1, "create")]);
   const ended: CurrentState = { ...BEFORE, load: "whole", ended: true };
   const judged = { ...JUDGED, totals };
-  const left = judge({ ...judged, standing: ended });
+  const left = judge({ ...judged, status: ended });
   assert.match(left.title, /^Loaded: 4 machines of 7 are in Ironic/);
   assert.match(left.lines[0] ?? "", /^2 of 7 machines cannot be loaded as they are\./);
   assert.equal(left.level, "risks");
   const counts = { ...COUNTS, verdicts: { ...COUNTS.verdicts, blocked: 0 } };
   const of = (more: Partial<CurrentState>) =>
-    judge({ ...judged, counts, standing: { ...BEFORE, load: "whole", ...more } });
+    judge({ ...judged, counts, status: { ...BEFORE, load: "whole", ...more } });
   assert.equal(of({ ended: true }).level, "ready");
   for (const [more, title] of [
     [{}, /^Loaded, not verified: 4 machines/],
@@ -197,7 +200,7 @@ test("the report says when to turn back at the latest, and when a night does not
   const { ends = 0, back = 0 } = night.at(-1) ?? {};
   const of = (text: string): string => nightText(night, plannedWindow(text));
   const minutes = (ends + back) / 60;
-  assert.match(nightText(night, null), /--window FROM-TO gives the latest times to roll back/);
+  assert.match(nightText(night, null), /--window FROM-TO shows the latest times to roll back/);
   const turn = new RegExp(`Begin the rollback at ${clock({ from: 0, to: 780 }, -back)} at`);
   assert.match(of("01:00-13:00"), turn);
   assert.doesNotMatch(of("01:00-13:00"), /no time for a way back/);

@@ -27,7 +27,7 @@ test("on a full disk extract and plan are refused, keep what was there, and work
   const filler = join(disk, "filler");
   spawnSync("dd", ["if=/dev/zero", `of=${filler}`, "bs=1k"]);
   const before = treeOf(join(disk, "run"));
-  await refused(extract, 1, "N2I-E120", [/ENOSPC/, /Free space/]);
+  await refused(extract, 1, "N2I-E120", [/ENOSPC/, /Free up space/]);
   await refused(plan, 1, "N2I-E120", [/ENOSPC/]);
   assert.deepEqual(treeOf(join(disk, "run")), before);
   rmSync(filler);
@@ -49,7 +49,7 @@ test("a run that meets a full disk ends with what to do before anything is writt
   const night = ["run", ...at, "--yes", "--watch", "0", "--wait", "0"];
   // Nothing at all; and so much that the check sees that it is too little.
   for (const [room, status, what] of [
-    [0, 1, /^ERROR N2I-E120 .*ENOSPC[\s\S]*^Fix: Free space/m],
+    [0, 1, /^ERROR N2I-E120 .*ENOSPC[\s\S]*^Fix: Free up space/m],
     [8, 2, /^\| Check: .*Disk space of the run[\s\S]*^\| Result: Failure/m],
   ] as const) {
     spawnSync("dd", ["if=/dev/zero", `of=${filler}`, "bs=1k"]);

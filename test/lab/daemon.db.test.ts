@@ -36,7 +36,8 @@ test("a server that ignores the first signal is ended all the same", async () =>
 
 test("a server that is killed from outside leaves no folder", async () => {
   const daemon = daemonOf("echo its log; touch up; exec sleep 100");
-  await until(() => daemon.has("up"));
+  // The server may be up before the shell has written its process id.
+  await until(() => daemon.has("up") && daemon.has("server.pid"));
   daemon.signal("SIGKILL");
   await until(() => !daemon.running());
   // The shell that waits for it may say that it was killed.

@@ -130,7 +130,7 @@ trap : TERM QUIT PIPE
 exec 3<&0
 begin() {
   /bin/sh -c "$1" </dev/null >>"$FOLDER/log" 2>&1 3<&- & server=$!
-  echo $server >"$FOLDER/${PID}"
+  echo $server >"$FOLDER/${PID}.new" && mv "$FOLDER/${PID}.new" "$FOLDER/${PID}"
 }
 begin "$1"
 (

@@ -203,7 +203,7 @@ test("rollback of a switchover whose spare somebody powered on names the spare a
     cloud.setMachine(SPARE, { on: true, dead: true });
     cloud.fail(/^DELETE .*vifs/, REFUSED);
   });
-  const fence = ["--fence-command", "/bin/true"];
+  const fence = ["--fence-command", "/usr/bin/true"];
   const forth = await run(["node", "switchover", "n-1", "s-1", ...own, ...fence], how);
   // The program of the switchover counts for the source alone.
   assert.match(forth.err, new RegExp(`N2I-E301 .*node ${SPARE} is not confirmed to be off`));

@@ -72,7 +72,7 @@ test("a site document that has changed since is in what is loaded, and one that 
   assert.doesNotMatch((await walk(made, "--until", "plan")).err, /done again/);
   // One that is another after each plan is no end.
   mkdirSync(join(made.run, "hooks"), { mode: 0o700 });
-  const rewrites = `#!/bin/sh\nsed -i 's/vendor/vendor!/' '${file}'\n`;
+  const rewrites = `#!/bin/sh\nsed 's/vendor/vendor!/' '${file}' >'${file}.new' && mv '${file}.new' '${file}'\n`;
   writeFileSync(join(made.run, "hooks", "after-plan"), rewrites, { mode: 0o700 });
   writeFileSync(file, JSON.stringify({ ...site, machines }).replace("vendor", "the vendor"));
   const round = await walk(made, "--until", "plan");

@@ -96,7 +96,7 @@ export async function gather<L>(
   const failed: SkippedLine<L>[] = [];
   const unchanged = new Map<string, string>();
   const ended = (how: Partial<Walked<L>>): Walked<L> => ({
-    ...{ done, found, shared, retained, skipped: skipped, excluded, failed, unchanged },
+    ...{ done, found, shared, retained, skipped, excluded, failed, unchanged },
     ...{ stopped: false, broke: null, ...how },
   });
   for await (const event of events) {

@@ -137,7 +137,7 @@ function workOf(
   { clients, doc, state, stopping }: Pick<SwitchParts, "clients" | "doc" | "state" | "stopping">,
 ): SwitchingsAt {
   return {
-    ...{ state, clients, options: options, report, stopping, pause, tries },
+    ...{ state, clients, options, report, stopping, pause, tries },
     /** Uses the service's login, because the caller's token may have expired. */
     async again({ plan: { source, instance_uuid, leave_nova, picked }, id, target }) {
       const again = { source, destination: target, leaveNova: leave_nova, nova: clients.nova };

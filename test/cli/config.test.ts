@@ -74,6 +74,7 @@ test("without a file the settings are printed as nova.conf has them, and with --
   assert.match(plain.out, /^\[ironic\]\n# .*\nadmin_username = CHANGE_ME$/m);
   const json = await runs(0, ["config", "--ironic-release", "kilo", "--json", "--exact-filters"]);
   const { settings } = JSON.parse(json.out) as { settings: { key: string }[] };
+  assert.equal(Object.keys(settings[0] ?? {}).join(), "part,section,key,value,why");
   assert.ok(settings.some(({ key }) => key === "scheduler_use_baremetal_filters"));
 });
 

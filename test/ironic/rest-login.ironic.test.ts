@@ -22,7 +22,7 @@ test("with http_basic a cloud's password comes from secure.yaml, and a wrong one
   const env = { OS_CLIENT_CONFIG_FILE: clouds, OS_CLIENT_SECURE_FILE: secure };
   put(SECRET);
   const refused = await at.does(12, "plan", [], env);
-  assertRefusal(refused, 12, "N2I-E211", /refuses the login/);
+  assertRefusal(refused, 12, "N2I-E211", /rejects the credentials/);
   assert.doesNotMatch(refused.err + refused.out, new RegExp(SECRET));
   put(ironic.password ?? "");
   await at.does(0, "plan", [], env);
@@ -70,7 +70,7 @@ test("a token of Keystone is renewed when it is refused, though Keystone falters
   assert.match(keystone.asked().at(-1) ?? "", /"application_credential":\{"id":"abc","secret"/);
   assert.deepEqual(await at.there(), NOTHING);
   const wrong = await at.does(12, "plan", [], { OS_PASSWORD: "another-secret" });
-  assertRefusal(wrong, 12, "N2I-E211", /Keystone at .* refuses the login/);
+  assertRefusal(wrong, 12, "N2I-E211", /Keystone at .* rejects the credentials/);
   assert.doesNotMatch(wrong.err, /another-secret/);
   const gone = await at.does(64, "plan", [], { OS_REGION_NAME: "moon" });
   assertRefusal(gone, 64, "N2I-E106", /no internal baremetal endpoint in region moon/);

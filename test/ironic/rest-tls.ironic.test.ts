@@ -46,12 +46,12 @@ test("services behind TLS are adopted into with their own authority, and each fa
     assertRefusal(refused, 1, "N2I-E213", words);
     assert.doesNotMatch(refused.err + refused.out, new RegExp(SECRET));
   };
-  const unsigned = /not signed by a trusted authority.*\n(.*\n)*.*Fix: .*OS_CACERT/;
+  const unsigned = /not signed by a trusted CA.*\n(.*\n)*.*Fix: .*OS_CACERT/;
   await refuses(unsigned, ["--via", "rest"], login);
   const direct = ["--ironic-url", proxy.url];
-  await refuses(/not signed by a trusted authority/, direct, {});
+  await refuses(/not signed by a trusted CA/, direct, {});
   const localhost = proxy.url.replace("127.0.0.1", "localhost");
-  await refuses(/is for other names/, ["--ironic-url", localhost]);
+  await refuses(/is for a different name/, ["--ironic-url", localhost]);
   proxy.shows(ca.signs(HERE, -1));
   await refuses(/has expired/, direct);
   await refuses(/does not use TLS/, ["--ironic-url", ironic.url.replace("http:", "https:")]);

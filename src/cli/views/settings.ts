@@ -29,8 +29,8 @@ export function settingsJson(
 ): string {
   const document = {
     release,
-    settings: settings.map(({ part, section, key, value, why: reason }) => ({
-      ...{ part, section, key, value: value ?? PLACEHOLDER, reason },
+    settings: settings.map(({ part, section, key, value, why }) => ({
+      ...{ part, section, key, value: value ?? PLACEHOLDER, why },
     })),
     notes,
     ...(inspected !== null && {

@@ -90,7 +90,7 @@ async function has(service: RestService, node: string, kind: string): Promise<bo
  */
 async function newest(service: RestService, node: JsonObject) {
   const { identity, minor, session } = service;
-  if (minorOf(identity.version) <= minor) return { node: node, unseen: [] };
+  if (minorOf(identity.version) <= minor) return { node, unseen: [] };
   const latest = objectOf(await ask(session.at(identity.version), pathOf(String(node.uuid))));
   const unseen = Object.keys(latest).filter(
     (name) => name.endsWith("_interface") && !(name in node),

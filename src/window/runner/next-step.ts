@@ -28,7 +28,7 @@ export async function advice(run: RunFolder): Promise<Advice> {
   const closed = await isWindowClosed(run);
   if (step === null) {
     const reason = [DONE.reason, ...machinesNotInIronic(files)].join("\n");
-    return within(closed, path, { ...DONE, reason: reason });
+    return within(closed, path, { ...DONE, reason });
   }
   const { after: _after, note, ...bare } = step;
   const stage = stageOf(step);

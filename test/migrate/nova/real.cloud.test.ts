@@ -104,7 +104,7 @@ async function refused(t: TestContext, real: Cloud): Promise<void> {
     [
       ["name:no such", real.env, /has no image with this name/, 4],
       ["name:a disk", real.env, /has disk_format qcow2, expected is aki or raw/, 4],
-      ["name:x", { ...real.env, OS_PASSWORD: "another" }, /refuses the login/, 12],
+      ["name:x", { ...real.env, OS_PASSWORD: "another" }, /rejects the credentials/, 12],
     ];
   for (const [kernel, env, says, code] of cases) {
     const names = ["--deploy-kernel", kernel, "--deploy-ramdisk", "name:deploy.initrd"];

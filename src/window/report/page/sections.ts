@@ -219,7 +219,7 @@ ${arcs.join("\n")}
 </svg>`;
 }
 
-/** A number relative to the most of its column, with accepted ones lighter. */
+/** A number relative to the largest of its column, with accepted ones lighter. */
 function bar(severity: string, open: number, accepted: number, most: number): string {
   const width = (count: number): number => (count === 0 ? 0 : Math.max(1, (100 * count) / most));
   const [first, second] = [width(open), width(accepted)];

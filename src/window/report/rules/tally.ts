@@ -47,7 +47,7 @@ export function createTotals() {
         (one, other) => RANK[one.severity] - RANK[other.severity] || other.machines - one.machines,
       ),
       skipped: [...skipped]
-        .map(([reason, machines]) => ({ reason: reason, machines }))
+        .map(([reason, machines]) => ({ reason, machines }))
         .toSorted((one, other) => other.machines - one.machines),
       hosts: [...hosts.values()].toSorted((one, other) => order(one.host ?? "", other.host ?? "")),
       risky,

@@ -101,7 +101,8 @@ test("of two who give a machine a server at once one does at most, and nothing o
     won += made;
     assert.ok(made <= 1, `after ${calls} calls`);
     assert.deepEqual([at.cloud.servers.size, at.cloud.node.maintenance], [made, false]);
-    for (const one of both) await undone(one);
+    for (const one of both) assert.deepEqual(await back(one), []);
+    assert.equal(at.cloud.dump(), at.before);
     // Nothing of either keeps a third from it.
     const third = { ...(await withRun(t, at)), mark: uuidOf(7, 3) };
     assert.deepEqual(await forward(third), []);

@@ -73,7 +73,7 @@ test("finish ends the window: tenants may use their machines as natively, and th
   assert.doesNotMatch((await at.does("status")).out, /done, ended/);
 });
 
-test("a rollback takes a machine back whose protection somebody cleared, and a further plan finds no drift", async (t) => {
+test("rollback removes a machine whose protection another user cleared, and the next plan finds no drift", async (t) => {
   const at = await scene("sqlite", t, fleet(6, "2023.1"));
   const before = await at.digest();
   const on = ["--run", at.run, ...at.ironic];
@@ -98,7 +98,7 @@ test("an Ironic that protects nothing has nothing to clear, and the run is done"
   assert.equal(await at.digest(), loaded);
 });
 
-test("finish ends no run of which a machine or a batch is missing, and apply goes on with it", async (t) => {
+test("finish does not end a run with a missing machine or batch, and apply resumes it", async (t) => {
   const at = await scene("sqlite", t, fleet(6, "2023.1"));
   const on = ["--run", at.run, ...at.ironic];
   const status = async () => (await at.does("status")).out;
@@ -119,7 +119,7 @@ test("finish ends no run of which a machine or a batch is missing, and apply goe
   // Given up, it is not missed any more.
   await runs(0, ["rollback", ...on, "--yes", "--node", fleetUuid(1)]);
   assert.match((await runs(0, ["finish", ...on, "--yes"])).out, /^This run is done\.$/m);
-  // One machine alone goes on with nothing.
+  // To undo finish for one machine does not reopen the run.
   await runs(0, ["finish", ...on, "--yes", "--undo", "--node", String(TENANTS[1])]);
   await refused(["rollback", ...on, "--all", "--yes", "-q"], 4, "N2I-E321");
   await runs(0, ["finish", ...on, "--yes", "--undo"]);

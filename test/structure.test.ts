@@ -31,7 +31,7 @@ const CEILINGS: Readonly<Record<string, number>> = {
   switchover: 4263,
   systems: 14912,
   takeover: 7210,
-  window: 9729,
+  window: 9711,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */

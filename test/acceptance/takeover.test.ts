@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
 import { caseUuid } from "../cases/case.ts";
 import { siteOf } from "../cases/write-case.ts";
 import { type Ran, refused, runs } from "../hostile/cli.ts";
 import { deploy, deployFiles, load } from "../hostile/deployment.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
-import { engines, testOnce } from "../lab/engines.ts";
+import { engines, test } from "../lab/engines.ts";
 
 const ROOT = { match: {}, set: { root_uuid: "c0000000-0000-4000-8000-000000000001" } };
 /** Its heart beats for as long as a test takes. */
@@ -95,29 +94,26 @@ for (const engine of engines("mysql", "postgresql"))
     );
   });
 
-testOnce(
-  "on Juno, which has no field for it, the plan must know a tenant's root filesystem",
-  async (t) => {
-    const made = await deployFiles(t, {
-      ...GIVEN,
-      ironic: { more: GIVEN.ironic.more },
-      site: SITE,
-    });
-    const { at, reader, plan, ironic, folder } = made;
-    const planned = () => runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
-    const verify = (status: number) =>
-      runs(status, ["verify", ...at, ...reader, "--takeover", "-f", "value", "-c", "Why"]);
-    await load(made);
-    await ironic.db("nodes").whereNotNull("instance_uuid").update({ conductor_affinity: 1 });
-    const gone = "the conductor that took it over is no longer in Ironic\n";
-    const why = "lacks root_uuid (juno keeps none)\n";
-    assert.equal((await verify(2)).out, `${why}${why}`);
-    writeFileSync(join(folder, "site.json"), JSON.stringify(siteOf(GIVEN)));
-    await planned();
-    assert.equal((await verify(0)).out, "");
-    // As in a database whose foreign keys were dropped, or were never there.
-    await ironic.db.raw("PRAGMA foreign_keys = OFF");
-    await ironic.db("nodes").whereNotNull("instance_uuid").update({ conductor_affinity: 77 });
-    assert.equal((await verify(2)).out, `${gone}${gone}`);
-  },
-);
+test("on Juno, which has no field for it, the plan must know a tenant's root filesystem", async (t) => {
+  const made = await deployFiles(t, {
+    ...GIVEN,
+    ironic: { more: GIVEN.ironic.more },
+    site: SITE,
+  });
+  const { at, reader, plan, ironic, folder } = made;
+  const planned = () => runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
+  const verify = (status: number) =>
+    runs(status, ["verify", ...at, ...reader, "--takeover", "-f", "value", "-c", "Why"]);
+  await load(made);
+  await ironic.db("nodes").whereNotNull("instance_uuid").update({ conductor_affinity: 1 });
+  const gone = "the conductor that took it over is no longer in Ironic\n";
+  const why = "lacks root_uuid (juno keeps none)\n";
+  assert.equal((await verify(2)).out, `${why}${why}`);
+  writeFileSync(join(folder, "site.json"), JSON.stringify(siteOf(GIVEN)));
+  await planned();
+  assert.equal((await verify(0)).out, "");
+  // As in a database whose foreign keys were dropped, or were never there.
+  await ironic.db.raw("PRAGMA foreign_keys = OFF");
+  await ironic.db("nodes").whereNotNull("instance_uuid").update({ conductor_affinity: 77 });
+  assert.equal((await verify(2)).out, `${gone}${gone}`);
+});

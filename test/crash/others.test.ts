@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import type { TestContext } from "node:test";
 import type { Engine } from "../../src/model/database.ts";
 import { type Ran, run as runTool, type Started, start } from "../hostile/cli.ts";
 import { whileItWaits } from "../lab/bmc/quick-clock.ts";
-import { engines, testOnce } from "../lab/engines.ts";
+import { engines, test } from "../lab/engines.ts";
 import { copyFolder } from "../support/copy-folder.ts";
 import { fleet, fleetUuid } from "../support/fleet.ts";
 import { type Scene, scene } from "../support/scene.ts";
@@ -67,7 +67,7 @@ for (const engine of engines("sqlite", "mysql"))
     assert.equal(Number(ports?.n), 1 + kept + 1);
   });
 
-testOnce("what was left goes with the next rollback, once the hand's work is undone", async (t) => {
+test("what was left goes with the next rollback, once the hand's work is undone", async (t) => {
   const made = await loaded("sqlite", t);
   const uuid = fleetUuid(2);
   const set = (state: string | null): Promise<unknown> =>
@@ -85,7 +85,7 @@ testOnce("what was left goes with the next rollback, once the hand's work is und
   assert.equal(await made.digest(), made.before);
 });
 
-testOnce("a rollback of one machine takes that machine alone", async (t) => {
+test("a rollback of one machine takes that machine alone", async (t) => {
   const made = await loaded("sqlite", t);
   const after = await made.digest();
   await ends(0, made.does("rollback", ["--node", fleetUuid(2), "--node", "3", ...YES]));

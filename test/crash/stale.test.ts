@@ -62,7 +62,9 @@ const CHANGES: readonly (readonly [string, (scene: Scene) => Promise<unknown>, R
     "somebody made a node with a uuid of the plan",
     ({ sql }) =>
       sql((db) => db("nodes").insert({ uuid: fleetUuid(3), driver: "fake", extra: "{}" })),
-    new RegExp(`N2I-E300 1 row .*node:${fleetUuid(3)}: .*did not load`),
+    new RegExp(
+      `N2I-E300 1 row now conflicts with the plan: .*node:${fleetUuid(3)}: .*did not load`,
+    ),
   ],
   [
     "a MAC of the plan is on another port by now",
@@ -152,6 +154,33 @@ test("rows that are in nobody's way, added after the plan, do not make it stale"
   await made.sql((db) => addPort(db, "f0000000-0000-4000-8000-000000000009", "52:54:ff:00:00:09"));
   await ends(0, made.does("apply", YES));
   assert.equal(await loadedRows(made), 2 * MACHINES + 1);
+});
+
+test("a plan refused as stale is refused again, and owns no row of another run", async (t) => {
+  const made = await scene("sqlite", t, fleet(MACHINES));
+  const other = ["--run", join(made.folder, "other")];
+  await runs(0, ["extract", ...other, ...made.source]);
+  await runs(0, ["plan", ...other, ...made.ironic, ...made.plan]);
+  await runs(0, ["apply", ...other, ...made.ironic, ...YES]);
+  const set = (maintenance: boolean): Promise<unknown> =>
+    made.sql((db) =>
+      db("nodes")
+        .where({ uuid: fleetUuid(3) })
+        .update({ maintenance }),
+    );
+  await set(true);
+  const digest = await made.digest();
+  for (const _ of ["once", "again"]) {
+    const { err } = await ends(4, made.does("apply", YES));
+    assert.match(err, /N2I-E300 1 row now conflicts with the plan/);
+  }
+  assert.match((await statusOf(made)).apply, /: 0 rows created in 0 batches$/);
+  await set(false);
+  await ends(0, made.does("apply", YES));
+  await ends(0, made.does("rollback", ["--node", fleetUuid(1), ...YES]));
+  await ends(0, made.does("rollback", ALL));
+  await set(true);
+  assert.equal(await made.digest(), digest);
 });
 
 test("a lost plan keeps nothing from being taken back but what it loaded itself", async (t) => {

@@ -83,14 +83,16 @@ for (const direction of ["forward", "back"] as const)
   });
 
 test("what another run made is found, not ours, and stays on the way back, also after a death at a commit", async () => {
-  // The journal has what was found before the commit: at its sixth step, the first batch is committed and not done.
+  // At the sixth step, the first batch is committed, and the journal has its rows but not its end.
   for (const point of [-1, 5]) {
-    const { lines, of } = made(3);
+    const { lines, of, first } = made(3);
     of.rows.set("node:1", { what: "node", at: 1 });
-    await dies(of, point, async () => {
+    const died = await dies(of, point, async () => {
       const { done, found } = await apply(of, lines);
       assert.deepEqual([done, found], [8, 1]);
     });
+    assert.equal(died, point === 5);
+    if (died) assert.ok(of.rows.size > first.length + 1, "the first batch is committed");
     await rollback(of, lines);
     assert.ok(of.rows.has("node:1"));
     assert.equal(of.rows.size, 3 + 1);

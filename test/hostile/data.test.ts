@@ -160,7 +160,7 @@ for (const engine of engines("sqlite", "mysql"))
 
 for (const engine of engines("mysql"))
   for (const charset of ["utf8mb3", "latin1"])
-    test(`an Ironic of ${charset} takes four-byte characters in secrets and names as they are, or the machine is told`, async (t) => {
+    test(`an Ironic of ${charset} stores four-byte characters in secrets and names unchanged, or the machine is reported`, async (t) => {
       const given: Case = {
         ...HOSTILE,
         nova_bm: { nodes: [{ id: 1, pm_password: "k€y🔑", pm_user: "rööt🔑" }, { id: 2 }] },
@@ -246,7 +246,7 @@ for (const engine of engines("sqlite", "mysql"))
     await refused(planning, 4, "N2I-E204", [/\+/]);
   });
 
-test("another Ironic than the plan was made for is refused, and says what is different", async (t) => {
+test("apply refuses an Ironic other than that of the plan, and names the difference", async (t) => {
   const [made, other] = [await plannedFiles(t, SMALL), await deployFiles(t, SMALL)];
   const before = await digests(other);
   await refused(["apply", ...made.at, ...other.writer, "--yes", "-q"], 4, "N2I-E300", [

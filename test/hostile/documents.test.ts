@@ -119,7 +119,7 @@ const FAULTS: { readonly [what: string]: (made: Deployment) => Promise<void> } =
       assert.deepEqual(treeOf(join(made.folder, "runs")), before);
     },
 
-  "an entry that matches no machine is told with its file and path": async (made) => {
+  "an entry that matches no machine is reported with its file and path": async (made) => {
     const site = join(made.folder, "misspelt.yaml");
     const entry = '  - {match: {uuid: "deadbeef-*"}, skip: returned}';
     writeFileSync(site, `format: nova2ironic/site@1\nmachines:\n${entry}\n  - match: {}\n`);

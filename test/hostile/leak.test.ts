@@ -170,7 +170,8 @@ for (const engine of engines("mysql", "postgresql")) {
     const before = await digest(made.ironic);
     const words = applying(made, "-q");
     const paused = await pausedAt("commit.before:1", [...words, "--debug"], made.env);
-    await connectionsOf(engine, made.users.writer ?? "", (work) => work(made.ironic.db)).kill();
+    const open = connectionsOf(engine, made.users.writer ?? "", (work) => work(made.ironic.db));
+    assert.ok((await open.kill()) > 0);
     paused.signal("SIGUSR2");
     const ran = await paused.ended;
     assert.equal(ran.status, 5, ran.err);

@@ -31,7 +31,7 @@ test("a service that forbids a call, or is gone for good, ends it as halfway wit
     const [uuid, state] = line.split(" ");
     if (ADOPTED.nodes.includes(line)) continue;
     const told = `^Failed: ${uuid} .*N2I-E210.*(its node is "|its objects in Ironic are unknown)`;
-    assert.match(out, new RegExp(told, "m"), `what is left ${state} is told`);
+    assert.match(out, new RegExp(told, "m"), `machines that stay ${state} are listed`);
   }
   proxy.use(() => null);
   await at.does(0, "apply", ["--yes"]);

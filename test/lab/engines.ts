@@ -19,8 +19,11 @@ export function* engines<E extends Engine = Engine>(...all: readonly E[]): Gener
   for (const engine of named as readonly E[])
     if ((engine !== "sqlite") === onServers) {
       inLoop = true;
-      yield engine;
-      inLoop = false;
+      try {
+        yield engine;
+      } finally {
+        inLoop = false;
+      }
     }
 }
 
@@ -30,6 +33,3 @@ export const test: typeof nodeTest = Object.assign(
     onServers && !inLoop ? Promise.resolve() : nodeTest(...args),
   nodeTest,
 );
-
-/** The same under the name that files had before it. */
-export const testOnce = test;

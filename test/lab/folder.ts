@@ -38,10 +38,20 @@ export function inMemory(): string | null {
   try {
     accessSync(MEMORY.path, constants.W_OK);
     const { bavail, bsize } = statfsSync(MEMORY.path);
-    return bavail * bsize >= MEMORY.bytes ? MEMORY.path : null;
+    return bavail * bsize >= MEMORY.bytes && runsPrograms(MEMORY.path) ? MEMORY.path : null;
   } catch {
     return null;
   }
+}
+
+/** Tests run scripts that they write. A container may mount the folder with noexec. */
+function runsPrograms(path: string): boolean {
+  const folder = mkdtempSync(join(path, "n2i-exec-"));
+  const script = join(folder, "script");
+  writeFileSync(script, "#!/bin/sh\n", { mode: 0o700 });
+  const { status } = spawnSync(script);
+  rmSync(folder, { recursive: true });
+  return status === 0;
 }
 
 /** Folders that no server removes yet. */

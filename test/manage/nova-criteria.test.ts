@@ -161,7 +161,7 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
 test("a machine that no server can be made of without a risk is refused, with why", () => {
   assert.deepEqual(novaRejections(FIT), []);
   assert.deepEqual(novaRejections(port({ device_id: NODE.uuid })), []);
-  const trait = { needs: sized({ "trait:HW_X": "required" }) };
+  const trait = { required: sized({ "trait:HW_X": "required" }) };
   assert.deepEqual(novaRejections({ ...node({ traits: ["CUSTOM_X"] }), ...trait }), []);
   const old = new Map([...(FIT.offered ?? []), ["VCPU", 4], ["MEMORY_MB", 512], ["DISK_GB", 10]]);
   assert.deepEqual(novaRejections({ ...FIT, required: needs({}, SIZES), offered: old }), []);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import type { TestContext } from "node:test";
 import type { Engine } from "../../src/model/database.ts";
 import { readJournal } from "../../src/run/files/journal.ts";
 import { SWITCH_MARK } from "../../src/switchover/rules/switching.ts";
@@ -8,7 +8,7 @@ import { openSwitchNova } from "../../src/switchover/switchover-nova.ts";
 import { loadNova } from "../cases/load-case.ts";
 import { assertRefusal, type Ran, run } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
-import { engines, testOnce } from "../lab/engines.ts";
+import { engines, test } from "../lab/engines.ts";
 import { addressFile, withDatabase } from "../lab/index.ts";
 import { type InMemory, uuidOf } from "../manage/in-memory.ts";
 import { REFUSED, writes } from "../manage/scene.ts";
@@ -92,37 +92,36 @@ const TRIED = [
   ["postgresql", BY_ID],
 ] as const;
 
-const HERE = [...engines()];
-
-for (const [engine, version] of TRIED.filter(([one]) => HERE.includes(one)))
-  test(`on ${engine}, a server of Nova ${version} is held before its machine goes off, and is the spare's at the end`, async (t) => {
-    const at = await novaOf(t, engine, version);
-    const { cloud, says, goes } = await cloudOf(t);
-    const seen: Promise<readonly unknown[]>[] = [];
-    cloud.use((call) => {
-      if (call !== `PUT /v1/nodes/${SOURCE}/states/power`) return null;
-      const before = at.row();
-      seen.push(before);
-      return { done: true, before };
+for (const engine of engines())
+  for (const [, version] of TRIED.filter(([one]) => one === engine))
+    test(`on ${engine}, a server of Nova ${version} is held before its machine goes off, and is the spare's at the end`, async (t) => {
+      const at = await novaOf(t, engine, version);
+      const { cloud, says, goes } = await cloudOf(t);
+      const seen: Promise<readonly unknown[]>[] = [];
+      cloud.use((call) => {
+        if (call !== `PUT /v1/nodes/${SOURCE}/states/power`) return null;
+        const before = at.row();
+        seen.push(before);
+        return { done: true, before };
+      });
+      const ran = await goes(...at.nova);
+      assert.equal(ran.status, 0, ran.err);
+      const ids = (id: number) => (version === BY_ID ? [id] : []);
+      assert.deepEqual((await Promise.all(seen))[0], [SOURCE, "H1", "migrating", ...ids(1)]);
+      assert.deepEqual(await at.row(), [SPARE, "H2", null, ...ids(2)]);
+      const [row] = await at.all();
+      assert.equal(row.launched_on, "H1");
+      assert.equal((await says("verify", ...at.nova)).status, 0);
+      assert.equal((await says("verify")).status, 0);
+      const without = await says("verify", "--without", "nova-db");
+      assert.match(without.err, /N2I-E100 .*requires --nova-db/);
+      await at.db("instances").update({ host: "H1" });
+      const wrong = await says("verify", ...at.nova);
+      assert.equal(wrong.status, 2, wrong.err);
+      assert.match(wrong.out, new RegExp(`server ${SERVER}.*host`));
     });
-    const ran = await goes(...at.nova);
-    assert.equal(ran.status, 0, ran.err);
-    const ids = (id: number) => (version === BY_ID ? [id] : []);
-    assert.deepEqual((await Promise.all(seen))[0], [SOURCE, "H1", "migrating", ...ids(1)]);
-    assert.deepEqual(await at.row(), [SPARE, "H2", null, ...ids(2)]);
-    const [row] = await at.all();
-    assert.equal(row.launched_on, "H1");
-    assert.equal((await says("verify", ...at.nova)).status, 0);
-    assert.equal((await says("verify")).status, 0);
-    const without = await says("verify", "--without", "nova-db");
-    assert.match(without.err, /N2I-E100 .*requires --nova-db/);
-    await at.db("instances").update({ host: "H1" });
-    const wrong = await says("verify", ...at.nova);
-    assert.equal(wrong.status, 2, wrong.err);
-    assert.match(wrong.out, new RegExp(`server ${SERVER}.*host`));
-  });
 
-testOnce("the preview shows what is done to Nova's row, and writes nothing", async (t) => {
+test("the preview shows what is done to Nova's row, and writes nothing", async (t) => {
   const at = await novaOf(t);
   const { goes } = await cloudOf(t);
   const before = await at.all();
@@ -133,7 +132,7 @@ testOnce("the preview shows what is done to Nova's row, and writes nothing", asy
   assert.deepEqual(await at.all(), before);
 });
 
-testOnce("a server that Nova does not have as needed is refused before any change", async (t) => {
+test("a server that Nova does not have as needed is refused before any change", async (t) => {
   const at = await novaOf(t);
   const { db, nova, all } = at;
   const { cloud, goes } = await cloudOf(t);
@@ -177,7 +176,7 @@ testOnce("a server that Nova does not have as needed is refused before any chang
   assert.deepEqual([switchedDump(cloud), await all(), await db("compute_nodes")], before);
 });
 
-testOnce("words about Nova that do not go together are refused", async (t) => {
+test("words about Nova that do not go together are refused", async (t) => {
   const { cloud, goes } = await cloudOf(t);
   for (const [words, code, why] of [
     [["--placement"], 64, /--placement needs --nova-db/],
@@ -191,7 +190,7 @@ testOnce("words about Nova that do not go together are refused", async (t) => {
   assert.deepEqual(cloud.told, []);
 });
 
-testOnce("a failure after Nova's row was changed restores it, as a rollback does", async (t) => {
+test("a failure after Nova's row was changed restores it, as a rollback does", async (t) => {
   const at = await novaOf(t);
   const { cloud, goes } = await cloudOf(t);
   const before = [switchedDump(cloud), await at.all()];
@@ -203,7 +202,7 @@ testOnce("a failure after Nova's row was changed restores it, as a rollback does
   assert.deepEqual([switchedDump(cloud), await at.all()], before);
 });
 
-testOnce("after a nova-compute that starts clears the guard, nothing is deployed", async (t) => {
+test("after a nova-compute that starts clears the guard, nothing is deployed", async (t) => {
   const at = await novaOf(t);
   const { cloud, goes } = await cloudOf(t);
   const before = [switchedDump(cloud), await at.all()];
@@ -244,7 +243,7 @@ async function novaScene(t: TestContext) {
   return { ...at, close, scene: { ...there, nova } satisfies Scene, plan: { ...PLAN, server } };
 }
 
-testOnce("a death at any Nova step, or while the row is held, is resumed or undone", async (t) => {
+test("a death at any Nova step, or while the row is held, is resumed or undone", async (t) => {
   const whole = await novaScene(t);
   const before = [switchedDump(whole.scene.cloud), await whole.all()];
   await forward(whole.scene, { plan: whole.plan });
@@ -286,7 +285,7 @@ testOnce("a death at any Nova step, or while the row is held, is resumed or undo
   }
 });
 
-testOnce("a rollback leaves the row of a server whose node another switchover has", async (t) => {
+test("a rollback leaves the row of a server whose node another switchover has", async (t) => {
   const at = await novaScene(t);
   const before = await at.all();
   await forward(at.scene, { plan: at.plan, until: "switchover-maintenance" });

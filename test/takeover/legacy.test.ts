@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
 import { acquireLock } from "../../src/takeover/leases/locks.ts";
 import { extendSchema } from "../../src/takeover/leases/schema.ts";
 import { ends, runs } from "../hostile/cli.ts";
 import { deploy } from "../hostile/deployment.ts";
 import { SMALL } from "../hostile/fleet.ts";
-import { engines, testOnce } from "../lab/engines.ts";
+import { engines, test } from "../lab/engines.ts";
 import { addressFile } from "../lab/index.ts";
 import { changes, rowsOf } from "../migrate/nova/rows.ts";
 import { AHEAD, ago, MOVE, serviceOf, uuidOf } from "./cloud.ts";
@@ -66,7 +65,7 @@ for (const engine of engines("sqlite", "mysql"))
     assert.match((await host("status")).err, /rolled back/);
   });
 
-testOnce("a lost boot file is written again from a known root, never a guessed one", async (t) => {
+test("a lost boot file is written again from a known root, never a guessed one", async (t) => {
   const cloud = await legacyCloud(t, { machines: 3 });
   const { host, bm } = cloud;
   const { own, old, words } = trees(cloud);
@@ -93,7 +92,7 @@ testOnce("a lost boot file is written again from a known root, never a guessed o
 /** Machines in a deploy, or after one that failed, by their numbers. */
 const DEPLOYS = { 2: "deploying", 4: "building", 6: "prepared", 8: "deploy failed" };
 
-testOnce("a machine that cannot move is reported and unchanged, and the others move", async (t) => {
+test("a machine that cannot move is reported and unchanged, and the others move", async (t) => {
   const cloud = await legacyCloud(t, { machines: 15 });
   const { host, bm, nova } = cloud;
   const { own, words } = trees(cloud, [1, 3, 5, 7, 9, 11, 13, 15]);
@@ -132,7 +131,7 @@ testOnce("a machine that cannot move is reported and unchanged, and the others m
   assert.deepEqual(held, [uuidOf("instance", 13)], "no file of theirs is made");
 });
 
-testOnce("hosts that report, serve nova-network or differ in aggregates are refused", async (t) => {
+test("hosts that report, serve nova-network or differ in aggregates are refused", async (t) => {
   const cloud = await legacyCloud(t, { machines: 1 });
   const { host, nova } = cloud;
   const { words } = trees(cloud, [1]);
@@ -157,7 +156,7 @@ testOnce("hosts that report, serve nova-network or differ in aggregates are refu
   assert.doesNotMatch(await codes(), /N2I-D2[5-9]\d/);
 });
 
-testOnce("port commands are printed for moved machines alone, quoted for a shell", async (t) => {
+test("port commands are printed for moved machines alone, quoted for a shell", async (t) => {
   const cloud = await legacyCloud(t, { machines: 3 });
   const { host, nova, bm } = cloud;
   const { words } = trees(cloud);
@@ -175,7 +174,7 @@ testOnce("port commands are printed for moved machines alone, quoted for a shell
   assert.equal(all.out.match(/^openstack port set /gm)?.length, 2, all.out);
 });
 
-testOnce("an instance that is deleted while its machine moves is told by verify", async (t) => {
+test("an instance that is deleted while its machine moves is told by verify", async (t) => {
   const cloud = await legacyCloud(t, { machines: 1 });
   const { host, nova } = cloud;
   const { words } = trees(cloud, [1]);

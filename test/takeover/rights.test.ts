@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import type { TestContext } from "node:test";
 import type { Engine } from "../../src/model/database.ts";
 import { loadNovaApi } from "../cases/load-case.ts";
 import { ends, run } from "../hostile/cli.ts";
 import { hideTables } from "../hostile/hidden.ts";
-import { engines, testOnce } from "../lab/engines.ts";
+import { engines, test } from "../lab/engines.ts";
 import { addressFile, type TestDatabase, withDatabase } from "../lab/index.ts";
 import { type HostCloud, hostCloud, MOVE, PLAN } from "./cloud.ts";
 import { legacyCloud } from "./legacy-cloud.ts";
@@ -102,7 +102,7 @@ for (const engine of engines("mysql", "postgresql"))
     assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
   });
 
-testOnce("what --nova-api-db names is looked at before it is believed", async (t) => {
+test("what --nova-api-db names is looked at before it is believed", async (t) => {
   const { host, made } = await hostCloud(t);
   const swapped = await ends(4, host(...PLAN, "--nova-api-db", made.url));
   assert.match(swapped.err, /N2I-E202 --nova-api-db .* is not a nova_api database/);

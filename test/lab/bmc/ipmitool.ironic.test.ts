@@ -67,8 +67,8 @@ test("a user of 16 bytes with a password of 20 is let in, and the null user too"
   const at = await start(t, { users });
   const long = { user, password: "twenty-bytes-of-pass", suite: 17 };
   assert.deepEqual(await at.ask(long, "power", "status"), OFF);
-  const nobody = { user: "", password: "null's", suite: 3 };
-  assert.deepEqual(await at.ask(nobody, "power", "status"), OFF);
+  const nullUser = { user: "", password: "null's", suite: 3 };
+  assert.deepEqual(await at.ask(nullUser, "power", "status"), OFF);
 });
 
 test("ipmitool switches the machine, and every such command is in the log", async (t) => {

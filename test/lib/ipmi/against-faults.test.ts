@@ -14,6 +14,7 @@ const FAULTS = [
   ["ok", { suites: [3], kg: "6b6579" }, { kg: "key" }],
   ["wrong-password", {}, { password: "guess" }],
   ["busy", busy(0xc0, 1000)],
+  ["no-slots", { sessionLimit: 0 }],
   ["unreachable", { dead: true }],
   ["port-closed", { closed: true }],
 ] as const;

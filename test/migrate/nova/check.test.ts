@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import type { TestContext } from "node:test";
 import type { Knex } from "knex";
 import type { Engine } from "../../../src/model/database.ts";
 import { type Case, caseUuid } from "../../cases/case.ts";
@@ -10,7 +10,7 @@ import { ends, run } from "../../hostile/cli.ts";
 import { privateFolder } from "../../hostile/deployment.ts";
 import { tenant } from "../../hostile/fleet.ts";
 import { whileItWaits } from "../../lab/bmc/quick-clock.ts";
-import { engines, testOnce } from "../../lab/engines.ts";
+import { engines, test } from "../../lab/engines.ts";
 import { withDatabase } from "../../lab/index.ts";
 import { checkTable } from "../../support/manual-tables.ts";
 import { checked } from "./check-output.ts";
@@ -152,29 +152,26 @@ for (const engine of engines("mysql", "postgresql"))
     assert.deepEqual(await at.ironic("nodes"), []);
   });
 
-testOnce("sources of two releases fail the pairing until it is wanted", async (t) => {
+test("sources of two releases fail the pairing until it is wanted", async (t) => {
   const at = await place("sqlite", t, { nova: { version: 234 } });
   assert.ok((await rowsOf(at.words)).bad.includes("Pairing of releases"));
   const wanted = await ends(1, run([...at.words, "--watch", "0", "--allow-pairing", "--all"]));
   assert.match(wanted.out, /^\+-+\+\n\| Upgrade Check Results +\|\n\+-+\+\n\| Check: Databases/);
 });
 
-testOnce(
-  "a database that is another one is a row of the table; one that is not there ends with 255",
-  async (t) => {
-    const at = await place("sqlite", t);
-    const other = at.words.map((word) => word.replace("/--nova-db", "/--ironic-db"));
-    const { status, bad } = await rowsOf(other);
-    assert.equal(status, 2);
-    assert.equal(bad[0], "Databases and schema heads");
-    writeFileSync(join(at.folder, "--nova-db"), "sqlite:////nowhere/nova.sqlite");
-    await ends(255, run(at.words));
-    await ends(255, run(["check", "--run", at.folder]));
-    await ends(255, run([...at.words, "--watch", "9999999"]));
-  },
-);
+test("a database that is another one is a row of the table; one that is not there ends with 255", async (t) => {
+  const at = await place("sqlite", t);
+  const other = at.words.map((word) => word.replace("/--nova-db", "/--ironic-db"));
+  const { status, bad } = await rowsOf(other);
+  assert.equal(status, 2);
+  assert.equal(bad[0], "Databases and schema heads");
+  writeFileSync(join(at.folder, "--nova-db"), "sqlite:////nowhere/nova.sqlite");
+  await ends(255, run(at.words));
+  await ends(255, run(["check", "--run", at.folder]));
+  await ends(255, run([...at.words, "--watch", "9999999"]));
+});
 
-testOnce("the exit statuses are nova-status's", () => {
+test("the exit statuses are nova-status's", () => {
   assert.deepEqual(
     [...checkTable().matchAll(/^\| (\d+) \| (\w+)/gm)].map(
       ([, status, name]) => `${status} ${name}`,

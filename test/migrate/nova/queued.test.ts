@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
+import type { TestContext } from "node:test";
 import type { Engine } from "../../../src/model/database.ts";
 import { waitingRequests } from "../../../src/systems/nova-db/requests.ts";
 import { caseUuid } from "../../cases/case.ts";
 import { loadNova } from "../../cases/load-case.ts";
 import { ends, run, runs } from "../../hostile/cli.ts";
 import { hideTables } from "../../hostile/hidden.ts";
-import { engines, testOnce } from "../../lab/engines.ts";
+import { engines, test } from "../../lab/engines.ts";
 import { withDatabase } from "../../lab/index.ts";
 import { open } from "../../support/planned-case.ts";
 import { requestsIn } from "../../support/requests.ts";
@@ -69,68 +69,59 @@ for (const engine of engines())
     assert.deepEqual(await waiting(), []);
   });
 
-testOnce(
-  "before Liberty a request waits until a later one was begun, whatever became of the service's row",
-  async (t) => {
-    const { db, waiting } = await novaOf("sqlite", t, 254);
-    await db("instance_actions").insert(act("stop", "2014-12-02 00:00:00"));
-    await db("services").update({ updated_at: "2014-12-03 00:00:00", disabled: true });
-    assert.deepEqual(await waiting(), ["stop"]);
-    await db("instance_actions").insert(act("start", "2014-12-04 00:00:00"));
-    await db("instance_actions_events").insert({ action_id: 2, event: "compute_start_instance" });
-    assert.deepEqual(await waiting(), []);
-    await db.schema.dropTable("instance_actions_events");
-    assert.deepEqual(await waiting(), []);
-  },
-);
+test("before Liberty a request waits until a later one was begun, whatever became of the service's row", async (t) => {
+  const { db, waiting } = await novaOf("sqlite", t, 254);
+  await db("instance_actions").insert(act("stop", "2014-12-02 00:00:00"));
+  await db("services").update({ updated_at: "2014-12-03 00:00:00", disabled: true });
+  assert.deepEqual(await waiting(), ["stop"]);
+  await db("instance_actions").insert(act("start", "2014-12-04 00:00:00"));
+  await db("instance_actions_events").insert({ action_id: 2, event: "compute_start_instance" });
+  assert.deepEqual(await waiting(), []);
+  await db.schema.dropTable("instance_actions_events");
+  assert.deepEqual(await waiting(), []);
+});
 
-testOnce(
-  "plan, check, apply and rollback name a request that waits, with the command that takes it away",
-  async (t) => {
-    const made = await plannedCloud("sqlite", t);
-    const { nova, at, reader, source, plan } = made;
-    await requestsIn(nova.db);
-    const open = await checkRows(made);
-    assert.match(open("Queued requests"), /^Success/);
-    await nova.db("instance_actions").insert(act("stop", "2014-12-02 00:00:00"));
-    const row = await checkRows(made);
-    assert.match(row("Queued requests"), PURGE);
-    const planning = ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, "-q"];
-    const refused = await ends(4, made.act(["apply"]));
-    assert.match(refused.err, /N2I-E314/);
-    assert.match(refused.err, PURGE);
-    await ends(0, made.act(["apply", "--allow-queued-requests"]));
-    await nova.db("instance_actions").insert(act("reboot", "2014-12-02 00:00:00"));
-    const back = await ends(4, made.act(["rollback", "--all"]));
-    assert.match(back.err, /N2I-E314.*reboot of .*purge_queue compute\.ironic-compute/s);
-    await ends(0, made.act(["rollback", "--all", "--allow-queued-requests"]));
-    const again = await run([...planning, "--compute-host", "ironic-compute"]);
-    assert.match(again.out, /N2I-D243/);
-  },
-);
+test("plan, check, apply and rollback name a request that waits, with the command that takes it away", async (t) => {
+  const made = await plannedCloud("sqlite", t);
+  const { nova, at, reader, source, plan } = made;
+  await requestsIn(nova.db);
+  const open = await checkRows(made);
+  assert.match(open("Queued requests"), /^Success/);
+  await nova.db("instance_actions").insert(act("stop", "2014-12-02 00:00:00"));
+  const row = await checkRows(made);
+  assert.match(row("Queued requests"), PURGE);
+  const planning = ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, "-q"];
+  const refused = await ends(4, made.act(["apply"]));
+  assert.match(refused.err, /N2I-E314/);
+  assert.match(refused.err, PURGE);
+  await ends(0, made.act(["apply", "--allow-queued-requests"]));
+  await nova.db("instance_actions").insert(act("reboot", "2014-12-02 00:00:00"));
+  const back = await ends(4, made.act(["rollback", "--all"]));
+  assert.match(back.err, /N2I-E314.*reboot of .*purge_queue compute\.ironic-compute/s);
+  await ends(0, made.act(["rollback", "--all", "--allow-queued-requests"]));
+  const again = await run([...planning, "--compute-host", "ironic-compute"]);
+  assert.match(again.out, /N2I-D243/);
+});
 
-testOnce(
-  "a task_state that stays while nova-compute is dead is told with the command, without any action",
-  async (t) => {
-    const made = await plannedCloud("sqlite", t);
-    const { nova, at, reader, source, plan } = made;
-    await nova.db("instances").where({ uuid: UUID }).update({ task_state: "powering-off" });
-    const purge = /powering-off is set.*rabbitmqctl purge_queue compute\.compute-1/;
-    await runs(0, ["extract", ...at, ...source, "-q"]);
-    const planning = ["plan", ...at, ...reader, ...source.slice(2, 4), "--compute-host", "c-9"];
-    const { out } = await run([...planning, ...plan, "-q"]);
-    assert.match(out, /N2I-D206/);
-    const whole = await runs(0, ["show", `${at[1]}/plan`, "-f", "json"]);
-    assert.match(whole.out, /N2I-D243/);
-    const row = await checkRows(made);
-    assert.match(row("Queued requests"), purge);
-    // So it is where instance_actions tells of the request: the machine is blocked already.
-    await requestsIn(nova.db);
-    await nova.db("instance_actions").insert(act("stop", "2014-12-02 00:00:00"));
-    await runs(2, [...planning, ...plan, "--detailed-exitcode", "-q"]);
-    assert.match((await runs(0, ["show", `${at[1]}/plan`, "-f", "json"])).out, PURGE);
-  },
-);
+test("a task_state that stays while nova-compute is dead is told with the command, without any action", async (t) => {
+  const made = await plannedCloud("sqlite", t);
+  const { nova, at, reader, source, plan } = made;
+  await nova.db("instances").where({ uuid: UUID }).update({ task_state: "powering-off" });
+  const purge = /powering-off is set.*rabbitmqctl purge_queue compute\.compute-1/;
+  await runs(0, ["extract", ...at, ...source, "-q"]);
+  const planning = ["plan", ...at, ...reader, ...source.slice(2, 4), "--compute-host", "c-9"];
+  const { out } = await run([...planning, ...plan, "-q"]);
+  assert.match(out, /N2I-D206/);
+  const whole = await runs(0, ["show", `${at[1]}/plan`, "-f", "json"]);
+  assert.match(whole.out, /N2I-D243/);
+  const row = await checkRows(made);
+  assert.match(row("Queued requests"), purge);
+  // So it is where instance_actions tells of the request: the machine is blocked already.
+  await requestsIn(nova.db);
+  await nova.db("instance_actions").insert(act("stop", "2014-12-02 00:00:00"));
+  await runs(2, [...planning, ...plan, "--detailed-exitcode", "-q"]);
+  assert.match((await runs(0, ["show", `${at[1]}/plan`, "-f", "json"])).out, PURGE);
+});
 
 for (const engine of engines("mysql"))
   test("check says that it may not read the requests, with the grant, where MySQL hides their table", async (t) => {

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
-import { test } from "node:test";
 import { ends, pausedAt, refused, run, runs } from "../../hostile/cli.ts";
 import { deploy, extractAndPlan } from "../../hostile/deployment.ts";
-import { engines, testOnce } from "../../lab/engines.ts";
+import { engines, test } from "../../lab/engines.ts";
 import { smallBatches } from "../../support/batches.ts";
 import { cloud, IMAGES } from "./cloud.ts";
 import { plannedCloud } from "./planned.ts";
@@ -34,7 +33,7 @@ for (const engine of engines("mysql", "postgresql"))
     await made.undone();
   });
 
-testOnce("a journal of nova's rows that lost its last line is gone on with", async (t) => {
+test("a journal of nova's rows that lost its last line is gone on with", async (t) => {
   const made = await plannedCloud("sqlite", t);
   const { at, act } = made;
   await ends(0, act(["apply"]));

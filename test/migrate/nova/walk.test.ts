@@ -87,7 +87,7 @@ test("errors in the logs of services that did their work are accepted once, and 
   assert.deepEqual(
     recordOf(made).filter((line) => /^(accept|end (takeover|final))/.test(line)),
     [
-      ...["end takeover N2I-E328", "accept takeover conductors' logs have 1 error"],
+      ...["end takeover N2I-E328", "accept takeover the conductor logs contain 1 error"],
       ...["end takeover done", "end final N2I-E328", "end final N2I-E328"],
       "accept final nova-compute logs have 1 fault",
       "end final done",

@@ -24,7 +24,7 @@ test("the library's answer is our reading, its observations our findings", async
   assert.deepEqual([power, suite, pass, advice], ["on", 3, 1, []]);
   assert.deepEqual(reading.warnings, ["N2I-D620", "N2I-D621", "N2I-D622"]);
   assert.ok(reading.asked_at >= before);
-  assert.ok(!("askedAt" in reading) && !("observations" in reading));
+  assert.ok(!("startedAt" in reading) && !("observations" in reading));
 });
 
 test("each conductor's choice of cipher suite is followed", async (t) => {

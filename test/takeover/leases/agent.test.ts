@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import type { TestContext } from "node:test";
 import { MigrationError } from "../../../src/lib/error.ts";
 import type { Engine } from "../../../src/model/database.ts";
 import { type AgentCommandOptions, withAgent } from "../../../src/takeover/host-agent.ts";
@@ -12,7 +12,7 @@ import { refused, runs } from "../../hostile/cli.ts";
 import { type Deployment, deploy, privateFolder } from "../../hostile/deployment.ts";
 import { SMALL } from "../../hostile/fleet.ts";
 import { connect } from "../../lab/connect.ts";
-import { engines, testOnce } from "../../lab/engines.ts";
+import { engines, test } from "../../lab/engines.ts";
 import { addressFile } from "../../lab/index.ts";
 import { startMariadb } from "../../lab/mariadb.ts";
 import { proxyTo } from "../../support/proxy.ts";
@@ -225,7 +225,7 @@ for (const engine of engines("mysql"))
     });
   });
 
-testOnce("a fenced host's agent runs the site's program, and does not start again", async (t) => {
+test("a fenced host's agent runs the site's program, and does not start again", async (t) => {
   const { folder, bm, words } = await hosted("sqlite", t);
   const program = join(folder, "fenced");
   writeFileSync(program, `#!/bin/sh\necho "$NOVA2IRONIC_HOST" >>${folder}/told\nexit 3\n`);
@@ -268,7 +268,7 @@ for (const engine of engines())
     });
   });
 
-testOnce("an agent refuses what it cannot keep, before it writes", async (t) => {
+test("an agent refuses what it cannot keep, before it writes", async (t) => {
   const { asked, bm, words } = await hosted("sqlite", t);
   await refused(words, 64, "N2I-E100", [/--host/]);
   const own = [...words, "--host", "A"];

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { MigrationError } from "../../../src/lib/error.ts";
 import { beginLease } from "../../../src/takeover/leases/leases.ts";
@@ -11,7 +10,7 @@ import {
   renewLock,
 } from "../../../src/takeover/leases/locks.ts";
 import { extendSchema, leaseParts, revertSchema } from "../../../src/takeover/leases/schema.ts";
-import { engines, testOnce } from "../../lab/engines.ts";
+import { engines, test } from "../../lab/engines.ts";
 import type { TestDatabase } from "../../lab/index.ts";
 import { CONTENDERS, contend, leased, novaBm, opened, TTL } from "./place.ts";
 
@@ -218,7 +217,7 @@ for (const engine of engines()) {
   });
 }
 
-testOnce("locks are renewed by themselves while a step takes long", async (t) => {
+test("locks are renewed by themselves while a step takes long", async (t) => {
   const { made, database } = await leased("sqlite", t);
   t.mock.timers.enable({ apis: ["setInterval"] });
   const kept = await keepLocks(database, [A, NODE], { owner: "B", ttl: TTL });

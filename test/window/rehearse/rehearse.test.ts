@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { linkSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import type { TestContext } from "node:test";
 import { canary } from "../../hostile/canaries.ts";
 import { killedAt, refused, run, runs } from "../../hostile/cli.ts";
 import type { Deployment } from "../../hostile/deployment.ts";
 import { digest } from "../../hostile/digest.ts";
 import { SITE, tenant } from "../../hostile/fleet.ts";
 import { deploySecrets } from "../../hostile/secrets-case.ts";
-import { engines, testOnce } from "../../lab/engines.ts";
+import { engines, test } from "../../lab/engines.ts";
 import { addressFile } from "../../lab/index.ts";
 import { laterCloud } from "../../migrate/nova/later.ts";
 import { plannedCloud } from "../../migrate/nova/planned.ts";
@@ -29,7 +29,7 @@ for (const engine of engines())
     assert.deepEqual([await digest(nova), await digest(ironic)], before);
   });
 
-testOnce("the plan's own database is refused under other names of its file", async (t) => {
+test("the plan's own database is refused under other names of its file", async (t) => {
   const { at, ironic, folder } = await rehearsing("sqlite", t);
   const [soft, hard] = [join(folder, "soft.sqlite"), join(folder, "hard.sqlite")];
   symlinkSync(ironic.name, soft);
@@ -80,7 +80,7 @@ for (const engine of engines("sqlite", "mysql"))
     await refused(words, 4, "N2I-E351", [/--nova-db .* nova-compute \S+/]);
   });
 
-testOnce("a file of connections names no copy: its databases are not used", async (t) => {
+test("a file of connections names no copy: its databases are not used", async (t) => {
   const { at, folder, reader } = await rehearsing("sqlite", t);
   const config = join(folder, "nova2ironic.yaml");
   writeFileSync(config, `ironic_db: ${reader[1]}\n`, { mode: 0o600 });
@@ -88,7 +88,7 @@ testOnce("a file of connections names no copy: its databases are not used", asyn
   await refused(words, 4, "N2I-E352", [/copy of Ironic.s database is missing \(--ironic-db\)/]);
 });
 
-testOnce("a folder of the rehearsal's name that it did not make is not removed", async (t) => {
+test("a folder of the rehearsal's name that it did not make is not removed", async (t) => {
   const { words, run } = await rehearsing("sqlite", t);
   writeFileSync(join(run, "rehearsal"), "theirs");
   await refused([...words, "--yes"], 64, "N2I-E110", [/was not created by a rehearsal/]);
@@ -111,7 +111,7 @@ for (const engine of engines())
     assert.notEqual(await digest(copy), before);
   });
 
-testOnce("a rehearsal that was killed is run again on a copy that is restored again", async (t) => {
+test("a rehearsal that was killed is run again on a copy that is restored again", async (t) => {
   const made = await rehearsing("sqlite", t);
   const { at, dump, found } = made;
   const before = await dump();
@@ -154,7 +154,7 @@ for (const engine of engines())
     assert.deepEqual([await digest(nova), await digest(ironic)], before);
   });
 
-testOnce("a nova-compute that reported shortly before the backup is no fault", async (t) => {
+test("a nova-compute that reported shortly before the backup is no fault", async (t) => {
   const made = await laterCloud("sqlite", t, ["--flavor-images", "delete"]);
   const [ironic, nova, api] = [
     await restored(t, made, made.ironic),
@@ -182,7 +182,7 @@ for (const engine of engines("sqlite", "mysql"))
     assert.deepEqual(await Promise.all(databases.map(digest)), before);
   });
 
-testOnce("a failure of apply after Nova's flavors is not reported as half done", async (t) => {
+test("a failure of apply after Nova's flavors is not reported as half done", async (t) => {
   const made = await plannedCloud("sqlite", t);
   await made.ironic.db.raw(
     "CREATE TRIGGER theirs BEFORE INSERT ON nodes BEGIN SELECT RAISE(ABORT, 'theirs'); END",
@@ -190,7 +190,7 @@ testOnce("a failure of apply after Nova's flavors is not reported as half done",
   const { status, err } = await run(await wordsOf(t, made));
   assert.notEqual(status, 0);
   assert.match(err, /^ERROR N2I-E2\d\d /m);
-  assert.doesNotMatch(err, /N2I-E301|are changed/);
+  assert.doesNotMatch(err, /N2I-E301|already been changed/);
 });
 
 for (const engine of engines("sqlite", "mysql"))

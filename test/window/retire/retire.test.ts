@@ -2,13 +2,12 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
 import { tableNames } from "../../../src/systems/database/identity.ts";
 import { ends, refused, run, runs } from "../../hostile/cli.ts";
 import { digest } from "../../hostile/digest.ts";
 import { SITE, tenant } from "../../hostile/fleet.ts";
 import { deploySecrets } from "../../hostile/secrets-case.ts";
-import { engines, testOnce } from "../../lab/engines.ts";
+import { engines, test } from "../../lab/engines.ts";
 import { addressFile } from "../../lab/index.ts";
 import { asDatabase } from "../../migrate/nova/rows.ts";
 import { finishedRun } from "./scene.ts";
@@ -48,7 +47,7 @@ for (const engine of engines("mysql", "postgresql"))
     assert.equal(statSync(join(folder, "nova_bm.sql")).mode & 0o077, 0);
   });
 
-testOnce("a rollback of a finished run asks for nova_bm's dump", async (t) => {
+test("a rollback of a finished run asks for nova_bm's dump", async (t) => {
   const { at, writer } = await finishedRun("sqlite", t);
   const rollback = ["rollback", ...at, ...writer, "--all"];
   const fix = [/If you dropped nova_bm, restore its dump first/];

@@ -64,7 +64,7 @@ export async function runScript(
   signal: AbortSignal,
 ): Promise<{ readonly lines: readonly string[]; readonly fault: string | null }> {
   const { HOME = "/" } = processContext().env;
-  const fix = `Run chmod u+x ${program}, and start the file with #! and its interpreter.`;
+  const fix = `Run chmod u+x ${program}, and begin its first line with #! and the interpreter.`;
   const { status, stdout, stderr, stopped } = await runProgram(
     { name, program, args, environment: { HOME, ...env }, fix },
     { deadline: seconds * 1000, signal },

@@ -29,7 +29,7 @@ export function commandPage(declared: Declared): string {
     ...sections(options, (option) => !isCommon(option)),
     ...(epilogue === undefined ? [] : [`${epilogue.replace(/\.$/, "")}.\n`]),
     ...(lines.length === 0 ? [] : [`## Examples\n\n\`\`\`sh\n${lines.join("\n")}\n\`\`\`\n`]),
-    "The other options are those of [every command](../common-options.md). This page is made from the command's options.\n",
+    "The other options are those of [every command](../common-options.md). This page is generated from the command's options.\n",
   ].join("\n");
 }
 
@@ -38,7 +38,7 @@ export function commonPage(): string {
     "# Common options\n",
     "Every command has the options of the last section. A command that calls an API of OpenStack has those of *OpenStack*, and a command that prints a list those of *Output*, under the names that they have in OpenStack's clients.\n",
     ...sections({ ...SHARED, ...listOptions, ...everyCommand }, isCommon),
-    "This page is made from the options.\n",
+    "This page is generated from the options.\n",
   ].join("\n");
 }
 
@@ -86,7 +86,7 @@ const HEAD = `# Codes
 
 All refusals (\`N2I-E...\`) and findings (\`N2I-D...\`), with cause and fix. \`nova2ironic explain CODE ...\` also prints
 the piece of site document that accepts or sets a finding, and the command that lists its machines. A blocking
-finding excludes its machine. Codes are never reused. This page is made from \`src/lib\` and \`src/model\`.
+finding excludes its machine. Codes are never reused. This page is generated from \`src/lib\` and \`src/model\`.
 `;
 
 /** First digits of findings, by what they are about. */

@@ -15,7 +15,7 @@ export const planOptions: Declared = {
     ...meaning("ironic-release", "Release of Ironic, if several releases have the same schema"),
     ...common(...NOVA_DATABASES, ...NOVA_ROWS),
     site: string("Your decisions (YAML or JSON)"),
-    "allow-pairing": flag("Allow different releases of source and target. Recorded in the plan"),
+    "allow-pairing": flag("Allow a source and target of different releases. Recorded in the plan"),
     "allow-other-nodes": flag("Allow other nodes in Ironic's database. Recorded in the plan"),
     ...common("diff", "all-rows"),
     ...matchOption,

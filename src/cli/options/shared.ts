@@ -22,8 +22,8 @@ const NOVA = grouped("Nova:", {
     default: WATCH_SECONDS,
     most: LONGEST_WATCH,
   }),
-  "allow-running-compute": flag(`${WANT_NOVA}: continue although a nova-compute still reports`),
-  "allow-queued-requests": flag(`${WANT_NOVA}: continue although nova-compute has queued requests`),
+  "allow-running-compute": flag(`${WANT_NOVA}: continue even if a nova-compute reports`),
+  "allow-queued-requests": flag(`${WANT_NOVA}: continue even if nova-compute has queued requests`),
   // The operator confirms that no nova-compute runs.
   "leave-nova": flag("Change only Ironic"),
   "compute-host": list(

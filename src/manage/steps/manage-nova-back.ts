@@ -41,7 +41,7 @@ import {
   serversDeleted,
   withheld,
 } from "./manage-nova-servers.ts";
-import { fakeAgain, nobodys, novaWould } from "./manage-nova-steps.ts";
+import { fakeAgain, foreignRecord, novaWould } from "./manage-nova-steps.ts";
 import { blocked, type ManagePosition, NONE } from "./manage-positions.ts";
 
 /** @param unasked true without a rollback command: servers that may be in use are kept */
@@ -252,7 +252,7 @@ async function active(hardware: FakeHardware, id: string, old: JsonObject): Prom
   const freed =
     state === "manageable" || state === "adopt failed" || state === "adopting"
       ? null
-      : await hardware.apply(id, "deleted", nobodys);
+      : await hardware.apply(id, "deleted", foreignRecord);
   return (
     freed ??
     (await hardware.inform(id, old)) ??

@@ -42,7 +42,7 @@ export const THERE: readonly ServerStep[] = [
   { step: "hold", make: reserve },
   { step: "bind", make: bind },
   { step: "fake", make: fake },
-  plain("free", ({ clients: { hardware }, id }) => hardware.apply(id, "deleted", nobodys)),
+  plain("free", ({ clients: { hardware }, id }) => hardware.apply(id, "deleted", foreignRecord)),
   plain("state", ({ clients: { hardware }, id, before }) =>
     hardware.power(id, String(before.power_state)),
   ),
@@ -70,7 +70,7 @@ async function record(at: ServerMaking): Promise<string | null> {
   return (await offered(at, isNew)) ?? at.clients.alone((passed) => create(at, isNew, passed));
 }
 
-export function nobodys({
+export function foreignRecord({
   instance_uuid: instance = null,
   allocation_uuid: allocation = null,
 }: JsonObject) {
@@ -124,7 +124,7 @@ async function fake({ clients, id, server, before, begin }: ServerMaking): Promi
     const other = [
       ...changedSince(before, now),
       ...infoChanges(before, now, true),
-      ...[nobodys(now) ?? []].flat(),
+      ...[foreignRecord(now) ?? []].flat(),
       ...(state === "active" ? [] : [`it is ${state}`]),
     ];
     if (other.length > 0) return `it changed in the meantime: ${other.join(", ")}`;

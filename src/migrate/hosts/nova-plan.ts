@@ -143,7 +143,7 @@ function headerOf(
   };
 }
 
-/** Steps on flavors, first those in nova. @param places with nova in a transaction */
+/** Steps on flavors, first those in nova. The databases are in a transaction. */
 async function flavorSteps(
   { database, api }: NovaPlaces,
   facts: ReturnType<typeof gather>,

@@ -76,7 +76,7 @@ function inspectVifs(
   const cached = machine.nova?.instance?.vifs ?? null;
   if (cached === null) return [];
   if (cachedVifs(machine) === null) {
-    const strange = `no interface has a MAC of the ${counted(cached.length, "VIF")} in Nova's cache`;
+    const strange = `no interface has the MAC of a VIF in Nova's cache (${counted(cached.length, "VIF")})`;
     return [finding("N2I-D115", where, cached.length === 0 ? EMPTY : strange)];
   }
   const carried = new Set(ports.flatMap(({ vif }) => vif?.toLowerCase() ?? []));

@@ -34,7 +34,7 @@ export const IRONIC = {
   ),
   "N2I-D753": warning(
     "provision state that REST cannot reach",
-    "The machine is only moved to manageable. Continue by hand, or load into the database (--ironic-db).",
+    "The machine is moved only as far as manageable. Continue manually, or load it into the database (--ironic-db).",
   ),
   "N2I-D754": warning(
     "VIF that REST cannot record",
@@ -42,7 +42,7 @@ export const IRONIC = {
   ),
   "N2I-D755": acceptable(
     "adoption creates no boot file",
-    "The machine boots from the network, and adoption does not stage any files for it. Keep the old TFTP service, with a tftp_root that Ironic does not share, or run `nova2ironic boot` before and after, then accept the finding. Or load into the database (--ironic-db).",
+    "The machine boots from the network, and adoption does not stage any files for it. Keep the old TFTP service, with a tftp_root that Ironic does not share, or run `nova2ironic boot` before and after the adoption. Then accept the finding. Or load into the database (--ironic-db).",
   ),
   "N2I-D756": warning(
     "no live conductor can adopt the machine",

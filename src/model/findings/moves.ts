@@ -40,7 +40,7 @@ export const MOVES = {
   ),
   "N2I-D259": note(
     "nova_api was not read",
-    "It has the host mappings and, since Newton, the aggregates, so these are not compared for the two hosts. Specify --nova-api-db.",
+    "nova_api contains the host mappings and, since Newton, the aggregates, so those of the two hosts are not compared. Specify --nova-api-db.",
   ),
   "N2I-D260": acceptable(
     "Nova is working on the instance",

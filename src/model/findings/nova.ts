@@ -40,7 +40,7 @@ export const NOVA = {
   ),
   "N2I-D209": warning(
     "unreadable network_info",
-    "VIFs are read from vif_uuid instead, which ignores MACs on nodes with several NICs.",
+    "VIFs are read from vif_uuid instead. On nodes with several NICs, nova-baremetal set it without comparing MACs.",
   ),
   "N2I-D210": warning(
     "Nova text that is not UTF-8",

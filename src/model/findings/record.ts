@@ -44,7 +44,7 @@ export const RECORD = {
   ),
   "N2I-D410": blocking(
     "this Ironic does not have the driver",
-    "The node would have no conductor. In the site document, set one of the drivers of this release that the finding lists.",
+    "No conductor would manage the node. In the site document, set one of the drivers that the finding lists for this release.",
   ),
   "N2I-D411": warning(
     "unknown driver",
@@ -72,7 +72,7 @@ export const RECORD = {
   ),
   "N2I-D420": warning(
     "no conductor has the driver",
-    "Ironic accepts the row, but no conductor ever manages the node. Enable the driver in ironic.conf (enabled_drivers, since Ocata enabled_hardware_types) and start a conductor once, or set driver or conductor_group in the site document.",
+    "Ironic accepts the row, but no conductor will ever manage the node. Enable the driver in ironic.conf (enabled_drivers, or enabled_hardware_types in Ocata and later) and start a conductor once, or set driver or conductor_group in the site document.",
   ),
   "N2I-D421": blocking(
     "interface is not enabled",

@@ -40,7 +40,7 @@ export const TENANT = {
   ),
   "N2I-D111": warning(
     "vif_uuid of a sibling interface",
-    "nova-baremetal ignored MACs here, so the VIF with the same MAC in Nova's cache is used. The VIF in vif_uuid moves to the sibling with its MAC.",
+    "nova-baremetal assigned the VIF without comparing MACs. The interface gets the VIF in Nova's cache that has its MAC, and the VIF in vif_uuid goes to the sibling interface that has its MAC.",
   ),
   "N2I-D112": acceptable(
     "fewer interfaces than VIFs",
@@ -56,7 +56,7 @@ export const TENANT = {
   ),
   "N2I-D115": warning(
     "Nova's VIF cache does not match the machine",
-    "VIFs are read from vif_uuid instead, which ignores MACs on machines with several NICs. Compare with openstack port list --server INSTANCE.",
+    "VIFs are read from vif_uuid instead. On machines with several NICs, nova-baremetal set it without comparing MACs. Compare with openstack port list --server INSTANCE.",
   ),
   "N2I-D120": warning(
     "different deployment sizes",

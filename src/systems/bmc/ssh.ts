@@ -79,7 +79,7 @@ const SENTENCES: readonly (readonly [RegExp, PowerVerdict, (route: Route) => str
     /no matching .* found\. Their offer/,
     "protocol-error",
     (to) =>
-      `${address(to)} supports only older ciphers or keys than this ssh allows: allow them for it in ssh_config (HostKeyAlgorithms, KexAlgorithms, Ciphers)`,
+      `${address(to)} supports only old ciphers or keys that this ssh does not allow: enable them for this host in ssh_config (HostKeyAlgorithms, KexAlgorithms, Ciphers)`,
   ],
   [
     /UNPROTECTED PRIVATE KEY FILE|bad permissions/,

@@ -25,7 +25,7 @@ async function charsetOf(database: Database): Promise<string> {
 /**
  * @param requested release, if several have the same head
  * @throws MigrationError N2I-E202 for another database, N2I-E204 for an unknown or unsupported head
- *   or other columns, N2I-E208 if `said` does not decide
+ *   or other columns, N2I-E208 if `requested` does not decide
  */
 export async function identifyTarget(
   database: Database,
@@ -97,7 +97,7 @@ function advice(
 }
 
 /**
- * @throws MigrationError N2I-E204 without a supported release, N2I-E208 if `said` does not decide
+ * @throws MigrationError N2I-E204 without a supported release, N2I-E208 if `requested` does not decide
  */
 function releaseOf(
   head: string,

@@ -223,7 +223,7 @@ function spelled(settings: JsonObject, from: string): JsonObject {
 }
 
 /**
- * @param said with login options in `auth`, where unknown ones are errors
+ * @param settings with login options in `auth`, where unknown ones are errors
  * @throws MigrationError N2I-E106 for an unsupported setting that affects endpoint or login;
  *   contains no value
  */

@@ -3,7 +3,7 @@ import type { CloudService } from "./cloud.ts";
 export interface ServiceKind {
   readonly name: CloudService;
   readonly types: ReadonlySet<string>;
-  /** The version at the end of the URL, replaced by `spoken`, or removed if paths include it. */
+  /** The version at the end of the URL, replaced by `replacement`, or removed if paths include it. */
   readonly version: RegExp;
   readonly replacement?: string;
   /** Headers for a microversion. */

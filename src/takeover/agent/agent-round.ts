@@ -19,7 +19,7 @@ export interface Taking {
   readonly host: string;
   /** Duration of a lease in milliseconds. */
   readonly ttl: number;
-  /** Seconds without a report after which a nova-compute is down. */
+  /** Seconds without a report after which a nova-compute is considered down. */
   readonly down: number;
   readonly report: (text: string) => void;
   /** Monotonic milliseconds. */

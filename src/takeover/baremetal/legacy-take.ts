@@ -25,7 +25,7 @@ interface TakeRequest {
   /** The host whose agent takes over; absent: an operator. */
   readonly agent?: string | undefined;
   readonly nodes: readonly string[];
-  /** Seconds without a report after which a nova-compute is down. */
+  /** Seconds without a report after which a nova-compute is considered down. */
   readonly down: number;
   /** If aborted, no further machine is started. */
   readonly signal?: AbortSignal | undefined;

@@ -20,7 +20,7 @@ export interface MoveRequest {
   /** compute_nodes.hypervisor_type of the machines; default: ironic. */
   readonly driver?: "baremetal";
   readonly to: readonly string[];
-  /** Seconds without a report after which a nova-compute is down. */
+  /** Seconds without a report after which a nova-compute is considered down. */
   readonly down: number;
   readonly forceAggregates: boolean;
   /** disabled_reason of a fenced service. */

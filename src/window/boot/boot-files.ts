@@ -38,7 +38,6 @@ export interface BootMachine {
   readonly request: BootRequest;
 }
 
-/** A machine whose boot files are rolled back. */
 interface StagedMachine {
   readonly id: string;
   readonly steps: readonly BootStep[];
@@ -135,7 +134,6 @@ export function stagedMachines(byId: ReadonlyMap<string, StartedChange>): readon
   return [...byId].map(([id, started]) => ({ id, steps: stepsOf(id, started) })).toReversed();
 }
 
-/** A step with digests. */
 interface Ready {
   readonly step: BootStep;
   readonly source?: Source;

@@ -48,7 +48,6 @@ interface Booted extends StageResult {
   readonly dhcp: string | null;
 }
 
-/** Stages, rolls back, previews or verifies boot files. */
 export function boot(options: BootOptions, sink: Sink): Promise<Booted> {
   const { node, undo } = options;
   return inRun(options.run, "boot", { kind: "migration" }, async (run) => {
@@ -143,7 +142,6 @@ async function* machinesOf(plan: Lines): AsyncGenerator<readonly BootMachine[]> 
     });
 }
 
-/** The changes of a staging, read-only. */
 async function previewStaging(plan: Lines, location: BootLocation): Promise<readonly BootRow[]> {
   const rows: BootRow[] = [];
   for await (const batch of regroup(machinesOf(plan), TOGETHER))

@@ -55,7 +55,6 @@ export interface CheckRequest extends RestOptions {
   readonly skipBlocked: boolean;
   /** Seconds. */
   readonly watch: number;
-  /** One file for each conductor. */
   readonly ironicConf?: readonly string[];
 }
 

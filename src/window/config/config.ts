@@ -31,7 +31,6 @@ export interface ConfigOptions {
   readonly run?: string;
   readonly ironicRelease?: string;
   readonly novaConf?: readonly string[];
-  /** One file for each conductor. */
   readonly ironicConf?: readonly string[];
   readonly part?: SettingsPart;
   readonly exactFilters: boolean;

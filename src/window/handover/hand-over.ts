@@ -59,7 +59,6 @@ export function nodesOf(machine: PlannedMachine): readonly PlannedNode[] {
   return [{ uuid: String(row.uuid), bm_node_id, row, ...root }];
 }
 
-/** Number of the machine's nodes that a conductor takes over. */
 export function takeOversOf(machine: PlannedMachine): number {
   return nodesOf(machine).filter(isTakenOver).length;
 }

@@ -29,7 +29,6 @@ interface RehearsalJob {
   readonly sink: Sink;
 }
 
-/** The results so far. */
 export interface Rehearsed {
   readonly stages: RehearsedStage[];
   readonly refusals: RehearsedRefusal[];
@@ -49,7 +48,7 @@ interface Ran {
 export const DONE = "done";
 
 /** No nova-compute uses a copy. */
-const NOBODY = { seconds: 0, allowed: true, queued: true, report: () => undefined };
+const UNWATCHED = { seconds: 0, allowed: true, queued: true, report: () => undefined };
 
 /** Exit statuses that depend on the plan and its target. */
 const RESULTS: readonly number[] = [EXIT_STATUS.refused.status, EXIT_STATUS.denied.status];
@@ -114,7 +113,7 @@ async function load(job: RehearsalJob, rehearsed: Rehearsed): Promise<Ran | null
   const rows = createSeveral();
   const sink = within(job, machines, rows);
   const tried = (): ReturnType<typeof apply> =>
-    apply({ ...options, ...rehearsed.allowed }, NOBODY, sink).catch((cause: unknown) => {
+    apply({ ...options, ...rehearsed.allowed }, UNWATCHED, sink).catch((cause: unknown) => {
       if (!continuesAfter(cause, rehearsed)) throw cause;
       return tried();
     });
@@ -161,7 +160,7 @@ async function taken(job: RehearsalJob): Promise<Ran | null> {
   const reportSkipped = (rows: { readonly length: number }): void => {
     skipped += rows.length;
   };
-  const ended = await migrationBack(options, NOBODY).back(within(job, machines), reportSkipped);
+  const ended = await migrationBack(options, UNWATCHED).back(within(job, machines), reportSkipped);
   if (ended === null) return null;
   const batches = batchesOf((await entriesOf(job)).slice(from), IRONIC, ...NOVA_NAMES);
   const rows = batches.reduce((sum, entry) => sum + (entry.do === "undone" ? entry.removed : 0), 0);

@@ -100,7 +100,6 @@ export function rehearse(options: RehearseOptions, sink: Sink): Promise<Rehearsa
   });
 }
 
-/** The options that name the copies. */
 type CopyOptions = Pick<ApplyOptions, "ironicDb" | "novaDb" | "novaApiDb">;
 
 /** A database that was restored for a rehearsal. */
@@ -140,7 +139,6 @@ async function openCopies(
   }
   return {
     ...{ databases, labels, nova },
-    /** A digest of their rows. */
     async digest(): Promise<string> {
       const sums: string[] = [];
       for (const copy of copies)

@@ -16,7 +16,7 @@ interface CommandInputs {
   readonly undo?: boolean;
 }
 
-/** The last lines of a command: the next command and its undo. `given` are its options. */
+/** The last lines of a command: the next command and its undo. `inputs` are its options. */
 export const AFTER = {
   /** @param withoutConf hosts without a nova.conf */
   extract(inputs: CommandInputs, withoutConf: readonly string[]) {

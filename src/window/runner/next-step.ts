@@ -18,7 +18,7 @@ const NOTHING = "nothing, because it does not write to any database";
 const AGAIN = "plan and apply, which load the machines again";
 const DONE: Advice = {
   ...{ next: "nothing", reason: "this run is done", takes: "0 s" },
-  undo: "rollback --after-finish, as long as the machines are unchanged since the load",
+  undo: "rollback --after-finish, as long as the machines have not changed since they were loaded",
 };
 
 export async function advice(run: RunFolder): Promise<Advice> {

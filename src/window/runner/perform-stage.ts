@@ -25,7 +25,6 @@ import {
   type Waiting,
 } from "./wait-for-operator.ts";
 
-/** The state of one `run` command. */
 export interface RunProgress {
   /** BMCs were queried again because of old readings, which happens only once. */
   renewed: boolean;

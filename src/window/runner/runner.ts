@@ -182,7 +182,6 @@ async function runStage(
   return (await runHook(now, "after", stage, options.hookTimeout, sink)) ? null : stopped;
 }
 
-/** The stages of this run. */
 function stagesOf(options: RunCommandOptions, files: RunFiles | null): readonly RunStage[] {
   const staged = options.staged || files?.handover != null || wasEverStaged(files);
   const loaded = staged ? [] : ["handover"];

@@ -17,7 +17,6 @@ import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { isHandedOver } from "../handover/rules/observe.ts";
 import { type TakeoverRequest, verifyTakeover } from "../handover/verify-takeover.ts";
 
-/** How to wait for the operator. */
 export interface Waiting {
   readonly every: number;
   /** Seconds in total. Default: until the condition holds, or Ctrl-C. */
@@ -106,7 +105,7 @@ export function takenOver(request: TakeoverRequest, polling: Waiting): Promise<v
     const logs = faults > 0 ? `; ${counted(faults, "error")} in conductors' logs` : "";
     if (isHandedOver(states)) {
       // Log lines never disappear, so the operator confirms them.
-      const logged = `conductors' logs have ${counted(faults, "error")}`;
+      const logged = `the conductor logs contain ${counted(faults, "error")}`;
       await polling.sink.confirm(
         `Every machine is taken over, and ${logged} (${lister(request.run, "takeover")}). Continue?`,
       );

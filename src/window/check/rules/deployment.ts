@@ -15,7 +15,6 @@ import {
   warning,
 } from "./look.ts";
 
-/** Refusals about privileges. */
 const PRIVILEGE = "N2I-E206";
 /** Milliseconds of clock skew. Heartbeats are compared in tens of seconds. */
 const SKEW = { warning: 2000, failure: 30_000 };

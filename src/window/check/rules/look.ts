@@ -57,7 +57,6 @@ type ReadView<K extends keyof typeof OPTIONS> = CheckView & {
   readonly [side in K]: Exclude<NonNullable<CheckView[side]>, Refused>;
 };
 
-/** A check that needs these databases. */
 export function needing<K extends keyof typeof OPTIONS>(
   sides: readonly K[],
   inspect: (view: ReadView<K>) => CheckResult,

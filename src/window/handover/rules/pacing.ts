@@ -107,7 +107,6 @@ export function createPacing(deadline: number) {
       share = Math.max(share, (2 * size) / Math.max(1, conductors));
   }
   return {
-    /** Call it when a machine for a conductor is released. */
     released: (id: string, now: number): void => void waiting.set(id, now),
     inspected({ now, conductors, started, taken, failed, free }: Look): void {
       const starts = started.filter(({ id }) => waiting.has(id));

@@ -76,7 +76,6 @@ function hostsSection(facts: ReportFacts): string {
   return section(title, `<details>${summary}\n${list}</details>`);
 }
 
-/** Shows the machines with a finding. */
 function filterLink(of: FindingCode, text: string): string {
   return `<a href="#finding=${of}">${escaped(text)}</a>`;
 }
@@ -226,7 +225,6 @@ function bar(severity: string, open: number, accepted: number, most: number): st
   return `<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="${severity}" width="${first.toFixed(2)}" height="8"/><rect class="accepted" x="${first.toFixed(2)}" width="${second.toFixed(2)}" height="8"/></svg>`;
 }
 
-/** The position of a step in the migration. */
 function span(night: readonly NightStep[], at: number): string {
   const [step, total] = [night[at], night.at(-1)?.ends ?? 0];
   if (step === undefined || total === 0) return "";

@@ -8,6 +8,7 @@ import { plannedWhole, type Whole } from "./whole.ts";
 
 const STATUS = { SIGHUP: 143, SIGTERM: 143, SIGINT: 130, SIGQUIT: 143 } as const;
 type Signal = keyof typeof STATUS;
+const NONE_PENDING = /^ShdPnd:\s+0+$/m;
 
 function processesWith(text: string): readonly string[] {
   return readdirSync("/proc").filter((pid) => {
@@ -80,7 +81,8 @@ test("a terminal that is lost, which a shell and the kernel both say, lets the b
   await started.said("failpoint");
   for (let times = 0; times < 3; times++) {
     started.signal("SIGHUP");
-    await sleep(50);
+    // One that is still pending would swallow the next.
+    while (!NONE_PENDING.test(readFileSync(`/proc/${started.pid}/status`, "utf8"))) await sleep(1);
   }
   started.signal("SIGUSR2");
   const { status, err } = await started.ended;

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { ends, killedAt } from "../hostile/cli.ts";
 import { DOWN, deadCloud } from "./cloud.ts";
 
-const FIRST = /machine:a0000000-0000-4000-8000-000000000001 was skipped: instances:1 was changed/;
+const FIRST =
+  /machine:a0000000-0000-4000-8000-000000000001 was skipped: instances:1 has changed since in task_state/;
 
 for (const engine of ["sqlite", "mysql"] as const)
   test(`on ${engine}, a machine that changed between a kill and the same words again stays whole`, async (t) => {

@@ -6,7 +6,7 @@ import { openRun } from "../../src/run/files/run-folder.ts";
 import { markKind } from "../../src/run/files/run-kind.ts";
 import { ends, killedAt, run } from "../hostile/cli.ts";
 import { whileItWaits } from "../lab/bmc/quick-clock.ts";
-import { MOVE, QUICK, serviceOf, uuidOf } from "./cloud.ts";
+import { BRIEF, MOVE, QUICK, serviceOf, uuidOf } from "./cloud.ts";
 import { type LegacyCloud, legacyCloud } from "./legacy-cloud.ts";
 
 const PLAN = ["host", "plan", "--node", uuidOf("node", 2), "--to", "B", ...QUICK];
@@ -110,7 +110,7 @@ test("machines of a host that keeps its lease are neither planned nor moved; a f
 test("locks of a move that died are its run's, wherever that is by now, and not another's of the same path", async (t) => {
   const { host, folder, places, bm, rows } = await legacyCloud(t, { machines: 2 });
   const [run1, moved] = [join(folder, "runs", "h1"), join(folder, "runs", "elsewhere")];
-  await ends(0, host(...PLAN));
+  await ends(0, host(...PLAN.slice(0, -2), ...BRIEF));
   await killedAt("legacy.claimed:1", [...MOVE, "--run", run1, ...places]);
   const [lock] = await bm("bm_locks").where({ resource: "host:B" });
   assert.match(lock.owner, /^nova2ironic on .*, run [0-9a-f-]{36}$/);

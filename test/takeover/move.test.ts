@@ -8,7 +8,7 @@ import { ends, pausedAt, run } from "../hostile/cli.ts";
 import { engines } from "../lab/engines.ts";
 import { changes, rowsOf, sameRows } from "../migrate/nova/rows.ts";
 import { open } from "../support/planned-case.ts";
-import { ago, deadCloud, type HostCloud, hostCloud, MOVE, PLAN, QUICK, uuidOf } from "./cloud.ts";
+import { ago, BRIEF, deadCloud, type HostCloud, hostCloud, MOVE, PLAN, uuidOf } from "./cloud.ts";
 
 const HERE = ["1 H1 NULL H1", "2 H1 NULL -", "3 H1 NULL H1", "4 H1 NULL -"];
 const THERE = ["1 H2 NULL H2", "2 H2 NULL -", "3 H2 NULL H2", "4 H2 NULL -"];
@@ -122,7 +122,7 @@ const NODE = uuidOf("node", 1);
 async function planned({ host, folder, nova }: HostCloud) {
   const runs = ["H2", "H3"].map((to) => ({ to, at: ["--run", join(folder, "runs", `to-${to}`)] }));
   for (const { to, at } of runs) {
-    await ends(0, host("host", "plan", "--node", NODE, "--to", to, ...QUICK, ...at));
+    await ends(0, host("host", "plan", "--node", NODE, "--to", to, ...BRIEF, ...at));
   }
   return runs.map(({ at }) => ["host", "move", ...at, ...nova, "--yes"]);
 }

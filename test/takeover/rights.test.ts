@@ -7,7 +7,7 @@ import { ends, run } from "../hostile/cli.ts";
 import { hideTables } from "../hostile/hidden.ts";
 import { engines, test } from "../lab/engines.ts";
 import { addressFile, type TestDatabase, withDatabase } from "../lab/index.ts";
-import { type HostCloud, hostCloud, MOVE, PLAN } from "./cloud.ts";
+import { type HostCloud, hostCloud, MOVE, PLAN, QUICK } from "./cloud.ts";
 import { legacyCloud } from "./legacy-cloud.ts";
 
 /** A file with the address of a user who has these rights on every table but one. */
@@ -85,7 +85,7 @@ for (const engine of engines("mysql"))
     await nova("networks").insert({ host: "A", deleted: 0 });
     const hidden = await without(cloud, made.nova, "SELECT, UPDATE", "networks");
     const at = ["--run", join(folder, "runs", "h1"), ...places.slice(0, 2), "--nova-db", hidden];
-    const words = ["--from", "A", "--to", "B", "--service-down-time", "0.1"];
+    const words = ["--from", "A", "--to", "B", ...QUICK];
     const ran = await ends(12, run(["host", "plan", ...words, ...at]));
     assert.match(ran.err, /N2I-E206 .*may not SELECT networks/);
   });

@@ -49,18 +49,17 @@ export async function startCloud(
   for (const name of names) databases[name] = `${name}${end}`;
   const { ports, password, authtoken } = chosen ?? (await choose());
   const place = { server, databases, ports, password };
-  const serving = services.map((service) => serve(service, place, programs, kept));
-  const running: Awaited<ReturnType<typeof serve>>[] = [];
+  const running: Daemon[] = [];
   const stop = async (): Promise<void> => {
-    await Promise.all(running.map(({ daemon }) => daemon.stop()));
+    await Promise.all(running.map((daemon) => daemon.stop()));
     for (const name of names) await server.dropDatabase(databases[name]);
   };
   try {
-    for (const one of await Promise.allSettled(serving))
-      if (one.status === "fulfilled") running.push(one.value);
-      else throw one.reason;
-    for (const { service, daemon, log } of running)
+    for (const service of services) {
+      const { daemon, log } = await serve(service, place, programs, kept);
+      running.push(daemon);
       await answers(service, `http://127.0.0.1:${ports[service]}/`, daemon, log);
+    }
     return { ...(await register(place)), databases, ports, authtoken, stop };
   } catch (cause) {
     await stop();
@@ -75,7 +74,7 @@ async function serve(
   place: Omit<CloudPlace, "folder">,
   programs: CloudPrograms,
   kept: string | undefined,
-): Promise<{ readonly service: Service; readonly daemon: Daemon; readonly log: string }> {
+): Promise<{ readonly daemon: Daemon; readonly log: string }> {
   const { config, schema, prepare, first, env, application } = SERVED[service];
   const user = owner(service);
   const folder = privateFolder(`n2i-${service}-`, user);
@@ -100,7 +99,7 @@ async function serve(
     ["env", ...variables, programs.python, "-c", serving(first), port, ...application],
     { folder, signal: "TERM", owner: user },
   );
-  return { service, daemon, log: join(folder, "log") };
+  return { daemon, log: join(folder, "log") };
 }
 
 /** Waits until an HTTP service answers, if only that it wants a token. */

@@ -51,7 +51,7 @@ function first(fault: Fault): (call: string) => Fault | null {
 
 for (const [kind, more] of Object.entries(MACHINES))
   test(`whatever a service does to the first of every call, a machine that is ${kind} is adopted and taken back`, async (t) => {
-    pauseShorter(0.01);
+    pauseShorter(0);
     t.after(() => pauseShorter(1));
     const ironic = await livingIronic(t);
     for (const [what, fault] of Object.entries(KINDS)) {

@@ -7,7 +7,7 @@ import { type Fault, instead } from "../../support/faulty-service.ts";
 import { bothWays } from "./both-ways.ts";
 import { livingIronic, machineOf, NODE } from "./living.ts";
 
-before(() => pauseShorter(0.01));
+before(() => pauseShorter(0));
 after(() => pauseShorter(1));
 
 const HELD = { maintenance: true, maintenance_reason: "look", traits: ["CUSTOM_A"] };

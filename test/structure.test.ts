@@ -43,10 +43,25 @@ const EXPORTED = 2691;
  */
 const USAGE = 41;
 
-/** Identifiers of src at most that have a word with no meaning outside this project. The number may only fall to 0. */
-const PRIVATE = 44;
+/** Words with no meaning outside this project. Identifiers of src have none of them. */
 const PRIVATE_WORDS =
   /^(?:words|place|asked|why|lefts?|known|own|wanted|named|seen|word|held|hold|given|said|begun|kept|whole|there|shown|way|walk|far|sofar|looked|met|twice|aside|goes|came|became|sight|book|others|hands|gone|told|ours|stands?|standing|beside|tell|say|stays|leaves?|world|still|patience|wants|needs|surroundings|behind|together|strangers?|keeper|nobody|takers|cards|spoken|ahead|fits|reach|lacks|objections|hindrances|bring|dark)$/;
+/** Identifiers that have one of these words all the same. The list may only shrink. */
+const NAMED_ELSEWHERE: readonly string[] = [
+  // Names of JavaScript, Ironic and Nova, and texts of yargs and OpenSSH.
+  ...["hasOwn", "is_whole_disk_image", "last_seen_up", "Given", "known"],
+  // The operands of a comparison.
+  "left",
+  // The option --leave-nova.
+  ...["leaveNova", "leave_nova"],
+  // Keys of plans, journals and the other files of a run.
+  ...["asked", "asked_at", "asked_by", "asked_for", "begun", "gone", "held", "hold", "looked_at"],
+  ...["others", "own_host", "place", "words"],
+  // Keys of JSON output, and a column of a table.
+  ...["ironics_own", "leave", "left_out", "there", "wanted", "Why"],
+  // Keys of the mappings.
+  ...["needs", "say", "seen", "why"],
+];
 
 /**
  * Files of src with more than 300 lines. The list may only shrink, and so may the files. Each is one exchange or one
@@ -198,13 +213,17 @@ test("no folder of src has more lines than its ceiling", () => {
   assert.deepEqual(over, []);
 });
 
-test("src exports no more names, and has no more private words, than before", () => {
+test("src exports no more names than before", () => {
   const names = SOURCES.flatMap((file) => [...read(file).matchAll(EXPORT)]);
+  assert.ok(names.length <= EXPORTED, String(names.length));
+});
+
+test("no identifier of src has a private word", () => {
   const identifiers = new Set(SOURCES.flatMap((file) => code(file).match(/\b[A-Za-z]\w*/g) ?? []));
   const isPrivate = (name: string): boolean =>
     name.split(/(?=[A-Z])|_/).some((word) => PRIVATE_WORDS.test(word.toLowerCase()));
-  const counts = [names.length, [...identifiers].filter(isPrivate).length];
-  assert.ok((counts[0] ?? 0) <= EXPORTED && (counts[1] ?? 0) <= PRIVATE, String(counts));
+  const found = [...identifiers].filter(isPrivate);
+  assert.deepEqual(found.toSorted(), NAMED_ELSEWHERE.toSorted());
 });
 
 test("a command line is checked by the declarations of options", () => {

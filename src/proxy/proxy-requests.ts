@@ -102,9 +102,9 @@ async function* nodes(at: IronicRequest, first: Page): AsyncGenerator<string> {
     const { uuid } = objectOf(page.items[0]);
     if (page.items.length > 0 && view.has(uuid)) throw brokeOff("Ironic lists the same page again");
     view.add(uuid);
-    const told = page.items.map((item) => JSON.stringify(nodeOf(item)));
-    if (told.length > 0) {
-      yield before + told.join(", ");
+    const nodesJson = page.items.map((item) => JSON.stringify(nodeOf(item)));
+    if (nodesJson.length > 0) {
+      yield before + nodesJson.join(", ");
       before = ", ";
     }
   }
@@ -187,13 +187,13 @@ async function put(at: IronicRequest, { path, minor }: Question): Promise<Answer
 /** Passes on a refusal (401, 403) of Ironic. Every other failure is a 503. */
 function refusedBy(answer: Answer, at: IronicRequest): Reply {
   const { status, fault } = answer;
-  const said = fault.replace(/^\d{3} ?/, "");
-  if (status === 401) return unauthorized(at.keystone, said || undefined, at.fields);
-  if (status === 403) return faultReply(403, said || "Ironic refuses it.", at.fields);
+  const reason = fault.replace(/^\d{3} ?/, "");
+  if (status === 401) return unauthorized(at.keystone, reason || undefined, at.fields);
+  if (status === 403) return faultReply(403, reason || "Ironic refuses it.", at.fields);
   return unavailable(status >= 300 ? `it answered ${fault}` : fault, at);
 }
 
 function unavailable(reason: string, { fields }: IronicRequest): Reply {
-  const said = reason === "" ? "Ironic sent an unexpected answer" : unanswered("Ironic", reason);
-  return faultReply(503, said, fields);
+  const message = reason === "" ? "Ironic sent an unexpected answer" : unanswered("Ironic", reason);
+  return faultReply(503, message, fields);
 }

@@ -83,12 +83,12 @@ async function* compareMoves(
   for (const { lines } of plans)
     for await (const batch of lines()) {
       // The latest plan of a machine counts.
-      const own = batch.filter(({ uuid, verdict }) => verdict !== "blocked" && !view.has(uuid));
-      for (const { uuid } of own) view.add(uuid);
-      const nodes = own.map(({ uuid }) => uuid);
+      const latest = batch.filter(({ uuid, verdict }) => verdict !== "blocked" && !view.has(uuid));
+      for (const { uuid } of latest) view.add(uuid);
+      const nodes = latest.map(({ uuid }) => uuid);
       const tenants = await location.tenants?.(nodes);
       const now = await machines.of(nodes);
-      for (const [at, line] of own.entries()) {
+      for (const [at, line] of latest.entries()) {
         const machine = now[at];
         if (machine !== undefined)
           yield* judgeMachine(line, machine, hosts, tenants?.get(line.uuid));
@@ -165,14 +165,14 @@ async function* judgeLegacy(
   for (let at = 0; at < all.length; at += PAGE) {
     const some = all.slice(at, at + PAGE);
     const now = await look(some);
-    const own = await ports.of(some);
+    const observed = await ports.of(some);
     const locks = new Map((await takenLocks(leases)).map((lock) => [lock.resource, lock]));
     for (const [index, move] of some.entries()) {
       const view = now[index];
       const lock = locks.get(`node:${move.uuid.toLowerCase()}`);
       if (view === undefined) continue;
       if (isAbandoned(move, view)) yield* judgeForeign(move, view);
-      else yield* judgeLegacyMachine(move, view, lock, own);
+      else yield* judgeLegacyMachine(move, view, lock, observed);
     }
   }
 }
@@ -203,13 +203,13 @@ function* judgeLegacyMachine(
 ): Generator<RowVerdict> {
   const { id, to } = move;
   const row = rowOf(move);
-  const stands = moveState(forwardTransition(move), now);
+  const state = moveState(forwardTransition(move), now);
   const owner = now.node?.service_host ?? null;
   const reason =
-    stands.reason ??
+    state.reason ??
     `service_host is ${owner}, expected ${to}; task_state is ${now.node?.task_state}`;
   const held = lock === undefined ? "" : `; its lock is ${holderText(lock)}`;
-  yield row(`bm_nodes:${id}`, stands.is === "after" ? null : `${reason}${held}`);
+  yield row(`bm_nodes:${id}`, state.is === "after" ? null : `${reason}${held}`);
   yield* judgeNova(move, now, to);
   // Without a login, ports are not judged.
   for (const port of ports)

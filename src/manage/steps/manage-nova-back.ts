@@ -265,8 +265,8 @@ async function active(hardware: FakeHardware, id: string, old: JsonObject): Prom
 const LEAVE =
   "it remains on fake hardware and in maintenance: do not change its driver until rollback has finished, or Nova may wipe it";
 
-function retainedWith(own: NovaServer | null): string {
-  return `it keeps its own hardware${own === null ? "" : " and its server"}, in maintenance`;
+function retainedWith(server: NovaServer | null): string {
+  return `it keeps its own hardware${server === null ? "" : " and its server"}, in maintenance`;
 }
 
 /** Its server, or a server of a delayed POST with the same mark. */

@@ -210,6 +210,6 @@ function checkSource(
 
 /** Flavors of nova that nova_api does not have. Nova reads nova_api first. */
 function withoutThose(nova: FlavorRows, api: FlavorRows): FlavorRows {
-  const there = new Set(api.flavors.map(({ id }) => id));
-  return { ...nova, flavors: nova.flavors.filter(({ id }) => !there.has(id)) };
+  const present = new Set(api.flavors.map(({ id }) => id));
+  return { ...nova, flavors: nova.flavors.filter(({ id }) => !present.has(id)) };
 }

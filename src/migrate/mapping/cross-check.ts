@@ -57,8 +57,8 @@ export function crossFaults({ rules, drivers, states, heads, hardware, targets }
 } {
   return {
     rules: [...findingFaults(rules.node, "/node"), ...findingFaults(rules.port, "/port")],
-    drivers: drivers.drivers.flatMap(({ rules: own }, at) =>
-      findingFaults(own, `/drivers/${at}/rules`),
+    drivers: drivers.drivers.flatMap(({ rules: ofDriver }, at) =>
+      findingFaults(ofDriver, `/drivers/${at}/rules`),
     ),
     states: stateFaults(states),
     heads: headFaults(heads, targets),

@@ -51,14 +51,14 @@ async function idsOf(
   { nodes, hosts }: Selection,
 ): Promise<ReadonlySet<number> | null> {
   if (nodes.length === 0 && hosts.length === 0) return null;
-  const named = new Set(nodes.map((text) => text.toLowerCase()));
-  const unfound = new Set([...named, ...hosts]);
+  const requested = new Set(nodes.map((text) => text.toLowerCase()));
+  const unfound = new Set([...requested, ...hosts]);
   const found = new Set<number>();
   for await (const batch of snapshot.lines())
     for (const line of batch) {
       if ("orphan" in line) continue;
       const { id, uuid, service_host } = line.node;
-      const names = [String(id), uuid?.toLowerCase() ?? ""].filter((name) => named.has(name));
+      const names = [String(id), uuid?.toLowerCase() ?? ""].filter((name) => requested.has(name));
       const host = hosts.includes(service_host ?? "") ? [service_host ?? ""] : [];
       for (const found of [...names, ...host]) unfound.delete(found);
       if ((nodes.length === 0 || names.length > 0) && (hosts.length === 0 || host.length > 0))

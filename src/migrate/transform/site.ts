@@ -53,14 +53,14 @@ function conditionOf([column, expected]: readonly [string, string | readonly str
   const unused = new Set(texts.keys());
   const patterns = [...texts.keys()]
     .filter((text) => text.includes("*"))
-    .map((text) => ({ text, fits: pattern(text) }));
+    .map((text) => ({ text, isMatch: pattern(text) }));
   return {
     column,
     only: patterns.length === 0 ? [...texts.keys()] : null,
     matches(machine) {
       const value = columnValue(machine, column);
       if (value === null) return false;
-      const found = patterns.filter(({ fits: isMatch }) => isMatch(value));
+      const found = patterns.filter(({ isMatch }) => isMatch(value));
       for (const { text } of found) unused.delete(text);
       if (texts.has(value)) unused.delete(value);
       return found.length > 0 || texts.has(value);

@@ -230,11 +230,11 @@ const PATH =
 function locationOf(method: string, path: string): NodeRoute | null {
   if (!MOUNT.test(path)) return null;
   const { version, project, id, action } = PATH.exec(path)?.groups ?? {};
-  const own = path.startsWith("/v2.1/") ? "v2.1" : "v2";
-  if (version === undefined) return { version: own, project: null, wanted: { do: "nowhere" } };
+  const api = path.startsWith("/v2.1/") ? "v2.1" : "v2";
+  if (version === undefined) return { version: api, project: null, wanted: { do: "nowhere" } };
   const wanted = nodeCommandOf(method, id, action !== undefined);
-  const named = project === undefined ? null : (decoded(project) ?? project);
-  return { version: own, project: named, wanted };
+  const projectId = project === undefined ? null : (decoded(project) ?? project);
+  return { version: api, project: projectId, wanted };
 }
 
 function nodeCommandOf(method: string, id: string | undefined, isAction: boolean): NodeCommand {

@@ -168,8 +168,8 @@ const IN_CODE: ReadonlyMap<string, string> = new Map([
   ["service_or_admin", `rule:service_api or rule:${ADMIN} or is_admin:True`],
 ]);
 
-/** @param own rules in the code of the service @returns undefined if no release has that name */
-function inCode(name: string, own: { readonly [name: string]: string }): Expression | undefined {
-  const text = Object.hasOwn(own, name) ? own[name] : IN_CODE.get(name);
+/** @param rules those in the code of the service @returns undefined if no release has that name */
+function inCode(name: string, rules: { readonly [name: string]: string }): Expression | undefined {
+  const text = Object.hasOwn(rules, name) ? rules[name] : IN_CODE.get(name);
   return text === undefined ? undefined : parseRule(text, (reason) => new Error(reason));
 }

@@ -11,8 +11,8 @@ export async function checkSequences(database: Readable, tables: readonly string
   if (database.engine !== "postgresql") return;
   for (const table of new Set(tables)) {
     const doing = `reading the sequence of ${table}`;
-    const view = "SELECT to_regclass('pg_catalog.pg_sequences') IS NOT NULL AS known";
-    const [{ known: hasView } = {}] = await ask(database, doing, view);
+    const view = "SELECT to_regclass('pg_catalog.pg_sequences') IS NOT NULL AS has_view";
+    const [{ has_view: hasView } = {}] = await ask(database, doing, view);
     if (hasView !== true) continue;
     // NULL without a privilege on the sequence, as before its first use.
     const sql =

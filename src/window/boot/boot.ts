@@ -178,10 +178,10 @@ async function stageAll(
   const leg = { part, command: "boot", changes: () => machinesOf(plan), pace: ONE_BY_ONE };
   return withTree(run, location.tree, async (session) => {
     const { stopped, broke } = await windowForward(leg, session, (ending) => {
-      const { change, position, made, completed: behind } = ending;
+      const { change, position, made, completed } = ending;
       const state = made ? "staged" : position.is === "after" ? "ready" : "left";
       rows.push(rowOf(position, state, change));
-      progress(behind);
+      progress(completed);
     });
     if (broke !== null) throw broke;
     return { rows, stopped, elsewhere: [] };
@@ -213,14 +213,10 @@ async function unstageAll(
         yield stagedMachines(startedChanges).filter(({ id }) => selects(id));
       },
     };
-    const { stopped, broke } = await windowBack(
-      leg,
-      session,
-      ({ change, position, completed: behind }) => {
-        rows.push(rowOf(position, position.is === "after" ? "undone" : "left", change));
-        progress(behind);
-      },
-    );
+    const { stopped, broke } = await windowBack(leg, session, ({ change, position, completed }) => {
+      rows.push(rowOf(position, position.is === "after" ? "undone" : "left", change));
+      progress(completed);
+    });
     if (broke !== null) throw broke;
     return { rows, stopped, elsewhere };
   });

@@ -245,7 +245,7 @@ function tallyOf(progress: Finishing["progress"]) {
   const gone: string[] = [];
   let [changed, fine, held, untaken] = [0, 0, 0, 0];
   return {
-    ends({ change, position, made, completed: behind }: Ending<GuardChange, GuardPosition>): void {
+    ends({ change, position, made, completed }: Ending<GuardChange, GuardPosition>): void {
       const { uuid, bm_node_id } = change.node;
       const { is, current: view, trouble } = position;
       if (view?.taken === false && isTakenOver(change.node)) untaken += 1;
@@ -254,7 +254,7 @@ function tallyOf(progress: Finishing["progress"]) {
       else if (made) changed += 1;
       else if (view !== undefined) fine += 1;
       if (is === "after" && position.hasGuard) held += 1;
-      progress(behind);
+      progress(completed);
     },
     finished: ({ stopped, broke }: WindowEnd): Finished => ({
       ...{ changed, fine, held, untaken, gone, skipped, stopped, broke },

@@ -224,8 +224,8 @@ export function waiting(
 
 /** @param noNova the plan has Nova, and its location is missing */
 export function differing(equal: boolean, rows: Several, noNova: boolean): Reason {
-  const named = rows.length === 0 ? "rows of Nova" : listed(rows, NAMED);
-  const wrong = equal ? [] : [`not as planned: ${named}; run verify`];
+  const rowNames = rows.length === 0 ? "rows of Nova" : listed(rows, NAMED);
+  const wrong = equal ? [] : [`not as planned: ${rowNames}; run verify`];
   return [...wrong, ...(noNova ? [`Nova was not compared: ${NO_NOVA}`] : [])].join("; ") || null;
 }
 
@@ -279,6 +279,6 @@ export function dropStatements(tables: readonly TableName[]): readonly string[] 
       name,
       columns.map((column) => column.name),
     );
-  const own = tables.filter(isDroppable).map(({ name }) => name);
-  return DROPPED.filter((name) => own.includes(name)).map((name) => `DROP TABLE ${name};`);
+  const droppable = tables.filter(isDroppable).map(({ name }) => name);
+  return DROPPED.filter((name) => droppable.includes(name)).map((name) => `DROP TABLE ${name};`);
 }

@@ -241,17 +241,17 @@ async function plannedStep(
   clients: CommandFunctions,
 ): Promise<NextStep | null> {
   if (files === null || "missing" in files.plan) return step;
-  const given = pick(argv, FOR_STAGES.plan);
+  const planOptions = pick(argv, FOR_STAGES.plan);
   const options: { readonly site?: string } = await clients.options("plan", {
     run: argv.run,
-    ...given,
+    ...planOptions,
   });
   const skipped = [argv.without ?? []].flat();
   // A missing file is no decision. Only the command line can remove an option.
   const changed = await changedOptions(
     run,
     options,
-    (name) => skipped.includes(name) || camel(name) in given,
+    (name) => skipped.includes(name) || camel(name) in planOptions,
   );
   const { site = null } = files.plan;
   const isOther =

@@ -145,13 +145,13 @@ async function ended(
 /** The machine with its new owner; null if its row has changed. */
 async function claimed(
   { claim }: LegacyDeps,
-  way: LegacyTransition,
+  transition: LegacyTransition,
   { node }: LegacyNow,
 ): Promise<LegacyNode | null> {
-  const { move, goal } = way;
+  const { move, goal } = transition;
   if (node === null) return null;
   if (node.service_host === goal) return node;
-  const prev = isBack(way) ? move.before : move.after;
+  const prev = isBack(transition) ? move.before : move.after;
   const epoch = await claim(node, goal, prev);
   if (epoch === null) return null;
   const owned = { service_host: goal, service_epoch: epoch, task_state: MIGRATING };

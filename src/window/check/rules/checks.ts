@@ -114,38 +114,38 @@ function apart(view: CheckView, bm: BmFacts): Several {
     const node = nodes(uuid).at(-1);
     const bare = bareBy(line);
     const has = bare === null ? `has ${instance_uuid ?? "none"}` : `loads no instance (${bare})`;
-    const hold = (location: string, there: string | null): void => {
-      if (lower(there) !== (bare === null ? lower(instance_uuid) : ""))
-        found.add(`bm_nodes.id=${id} ${has}, ${there ?? "none"} in ${location}`);
+    const compare = (location: string, instance: string | null): void => {
+      if (lower(instance) !== (bare === null ? lower(instance_uuid) : ""))
+        found.add(`bm_nodes.id=${id} ${has}, ${instance ?? "none"} in ${location}`);
     };
     if (plan !== null && line === undefined && instance_uuid && !plan.skipped.has(id))
       found.add(`bm_nodes.id=${id} has ${instance_uuid}, and is not in the plan`);
-    if (line !== undefined && !line.blocked) hold("the plan", line.instance_uuid);
-    if (node !== undefined) hold("Ironic", node.instance_uuid);
+    if (line !== undefined && !line.blocked) compare("the plan", line.instance_uuid);
+    if (node !== undefined) compare("Ironic", node.instance_uuid);
   }
-  for (const text of strangers(view, bm)) found.add(text);
+  for (const text of unlisted(view, bm)) found.add(text);
   return found;
 }
 
 /** Counts, if everything matches. */
 function counted({ plan }: CheckView, bm: BmFacts, nodes: IronicFacts["nodes"]): CheckResult {
   const tenants = countOf(bm.nodes, ({ instance_uuid }) => instance_uuid);
-  const there = countOf(nodes, ({ instance_uuid }) => instance_uuid);
-  if (plan === null) return fine(`${tenants} in nova_bm, ${there} in Ironic.`);
-  const kept = countOf(plan.machines, (line) => !line.blocked && line.instance_uuid);
+  const loaded = countOf(nodes, ({ instance_uuid }) => instance_uuid);
+  if (plan === null) return fine(`${tenants} in nova_bm, ${loaded} in Ironic.`);
+  const planned = countOf(plan.machines, (line) => !line.blocked && line.instance_uuid);
   const skipped = countOf(bm.nodes, (node) => node.instance_uuid && plan.skipped.has(node.id));
   const excluded = skipped === 0 ? "" : `, ${skipped} skipped by the site document`;
-  return fine(`${tenants} in nova_bm, ${kept} in the plan${excluded}, ${there} in Ironic.`);
+  return fine(`${tenants} in nova_bm, ${planned} in the plan${excluded}, ${loaded} in Ironic.`);
 }
 
 /** Machines and instances of plan and Ironic that nova_bm or nova no longer has. */
-function* strangers(
+function* unlisted(
   { ironic, nova, plan, loadedNodes: startedChanges }: CheckView,
   bm: BmFacts,
 ): Generator<string> {
   const [machines, claims] = [machinesBy(bm, "uuid"), machinesBy(bm, "instance_uuid")];
-  const known = nova !== null && !isRefused(nova);
-  const rows = index(known ? nova.instances : [], "uuid");
+  const hasNova = nova !== null && !isRefused(nova);
+  const rows = index(hasNova ? nova.instances : [], "uuid");
   const lines = planned(plan);
   for (const { uuid, blocked } of plan?.machines ?? [])
     if (!blocked && machines(uuid).length === 0)
@@ -153,18 +153,19 @@ function* strangers(
   for (const { uuid, instance_uuid } of isRefused(ironic) ? [] : ironic.nodes) {
     const instance = lower(instance_uuid);
     const claimed = claims(instance);
-    const own = machines(uuid).at(-1);
-    if (claimed.length > 0 && (own === undefined || !claimed.includes(own))) {
+    const machineId = machines(uuid).at(-1);
+    if (claimed.length > 0 && (machineId === undefined || !claimed.includes(machineId))) {
       yield `bm_nodes.id=${claimed.join(" and ")} has ${instance}, and so has node ${uuid} in Ironic`;
       continue;
     }
     // Foreign nodes are not checked.
     if (!startedChanges.has(uuid)) continue;
     const live = rows(instance).some(({ deleted }) => !deleted);
-    if (own === undefined) yield `node ${uuid} was loaded by this run, but is no longer in nova_bm`;
+    if (machineId === undefined)
+      yield `node ${uuid} was loaded by this run, but is no longer in nova_bm`;
     else if (
       instance !== "" &&
-      known &&
+      hasNova &&
       !live &&
       lines({ uuid })?.findings.get("N2I-D201") !== true
     )

@@ -97,16 +97,10 @@ function pairing({ pairing: pair, plan, bm, nova, ironic }: CheckView): CheckRes
 /** Reasons for which apply would refuse the plan, in the same words. */
 function applies({ plan, run }: CheckView): CheckResult {
   if (plan === null) return FINE;
-  const {
-    loads,
-    existing: there,
-    blocked,
-    conflicts,
-    skipsBlocked: leaves,
-    fresh,
-    readings,
-  } = plan.applies;
-  const [skipped, result] = leaves ? [LEFT_OUT, "Warning" as const] : ["", "Failure" as const];
+  const { loads, existing, blocked, conflicts, skipsBlocked, fresh, readings } = plan.applies;
+  const [skipped, result] = skipsBlocked
+    ? [LEFT_OUT, "Warning" as const]
+    : ["", "Failure" as const];
   const show = `nova2ironic show ${run.path}/plan`;
   return joined([
     fresh ? FINE : failure("The plan was made from a different snapshot.", "nova2ironic plan"),
@@ -129,7 +123,7 @@ function applies({ plan, run }: CheckView): CheckResult {
       result,
     ),
     readings === null ? FINE : aged(readings),
-    fine(`${counted(loads, "machine loads", "machines load")}, ${there} already in Ironic.`),
+    fine(`${counted(loads, "machine loads", "machines load")}, ${existing} already in Ironic.`),
   ]);
 }
 

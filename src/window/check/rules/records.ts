@@ -79,22 +79,22 @@ function* tenantsOf(bm: BmFacts, nova: NovaFacts, plan: PlanFacts | null): Gener
     const uuid = lower(instance_uuid);
     const { host, node } = plan?.nova?.places.get(uuid) ?? row;
     const runs = line?.host ?? service_host;
-    const known = runs !== null && (services.has(runs) || plan?.nova?.hosts.includes(runs));
+    const hasCompute = runs !== null && (services.has(runs) || plan?.nova?.hosts.includes(runs));
     const [fault = null] = [
       ...(host === runs
         ? []
-        : [`${uuid} under ${named(host)}, its nova-compute is ${named(runs)}`]),
+        : [`${uuid} under ${quoted(host)}, its nova-compute is ${quoted(runs)}`]),
       ...(lower(node) === lower(machine)
         ? []
-        : [`${uuid} on node ${named(node)}, its machine is ${named(machine)}`]),
-      ...(known ? [] : [`${uuid} under ${named(host)}, which is not a nova-compute host`]),
+        : [`${uuid} on node ${quoted(node)}, its machine is ${quoted(machine)}`]),
+      ...(hasCompute ? [] : [`${uuid} under ${quoted(host)}, which is not a nova-compute host`]),
     ];
     const accepted = held.some((code) => line?.findings.get(code) === true);
     yield { uuid, host, fault, accepted };
   }
 }
 
-function named(value: string | null): string {
+function quoted(value: string | null): string {
   return value ?? "none";
 }
 

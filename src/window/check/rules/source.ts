@@ -112,13 +112,13 @@ const queued = needing(["bm", "nova"], ({ bm, nova, plan }) => {
     text: `instance ${instance} ${text}`,
     machines: of(instance),
   }));
-  const known = new Set(queued.map(({ instance }) => lower(instance)));
+  const queuedUuids = new Set(queued.map(({ instance }) => lower(instance)));
   // Tasks without an action. If the nova-compute is alive, it is working on them.
   const alive = new Set(reporting(nova).map(({ host }) => host));
   function* busy(): Generator<MachineFact> {
     for (const { uuid, host, task_state, deleted } of instances) {
       if (deleted || host === null || !task_state) continue;
-      if (alive.has(host) || known.has(lower(uuid)) || of(uuid).length === 0) continue;
+      if (alive.has(host) || queuedUuids.has(lower(uuid)) || of(uuid).length === 0) continue;
       yield { text: `instance ${uuid} ${taskStateText(task_state, host)}`, machines: of(uuid) };
     }
   }

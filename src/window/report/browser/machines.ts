@@ -35,11 +35,11 @@ export function matching(
   sort: { readonly column: number; readonly down: boolean } | null,
 ): readonly number[] {
   const { columns, verdicts } = machines;
-  const words = text
+  const terms = text
     .toLowerCase()
     .split(/\s+/)
-    .filter((word) => word !== "");
-  const searched = words.length > 0 ? textsOf(machines) : [];
+    .filter((term) => term !== "");
+  const searched = terms.length > 0 ? textsOf(machines) : [];
   const kind = verdicts.findIndex((one) => one.verdict === verdict);
   const code = finding?.replace("N2I-", "") ?? "";
   const found: number[] = [];
@@ -47,7 +47,7 @@ export function matching(
     if (verdict !== "*" && columns.verdict[at] !== kind) continue;
     if (host !== "*" && columns.host[at] !== host) continue;
     if (finding !== "*" && !(columns.codes[at] ?? "").split(" ").includes(code)) continue;
-    if (words.every((word) => searched[at]?.includes(word))) found.push(at);
+    if (terms.every((term) => searched[at]?.includes(term))) found.push(at);
   }
   return sorted(columns, found, sort);
 }

@@ -66,7 +66,7 @@ function listOf(machines: Listed, state: State) {
         const uuid = columns.uuid[at] || "no uuid";
         const open = make("button", { type: "button", class: "link" }, uuid);
         open.addEventListener("click", () => void openMachine(at, uuid));
-        const told = [columns.address, columns.instance, columns.host].map((column) =>
+        const cells = [columns.address, columns.instance, columns.host].map((column) =>
           make("td", {}, make("bdi", {}, column[at] ?? "")),
         );
         return make(
@@ -75,7 +75,7 @@ function listOf(machines: Listed, state: State) {
           make("td", { class: "number" }, String(columns.id[at])),
           make("td", {}, make("span", { class: `verdict ${verdict}` }, `${sign} ${verdict}`)),
           make("th", { scope: "row", class: "code" }, open),
-          ...told,
+          ...cells,
           make("td", {}, make("bdi", {}, columns.reason[at] || (columns.codes[at] ?? ""))),
         );
       }),

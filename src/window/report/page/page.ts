@@ -32,17 +32,17 @@ export async function* packed(
   origins: Origins,
 ): AsyncGenerator<string> {
   let [rows, details, block]: [ReportMachine[], Detail[], number] = [[], [], 0];
-  let known = new Map<string, number>();
+  let indexes = new Map<string, number>();
   const detailsMarkup = (): string => {
-    const value: DetailBlock = { origins: [...known.keys()], machines: details };
+    const value: DetailBlock = { origins: [...indexes.keys()], machines: details };
     const markup = island(`id="details-${block}"`, value);
-    [details, known, block] = [[], new Map(), block + 1];
+    [details, indexes, block] = [[], new Map(), block + 1];
     return markup;
   };
   for await (const batch of machines)
     for (const { machine, planned } of batch) {
       rows.push(machine);
-      details.push(detailOf(planned, origins, known));
+      details.push(detailOf(planned, origins, indexes));
       if (rows.length === INDEXED) yield island('class="index"', columnsOf(rows.splice(0)));
       if (details.length === DETAILS) yield detailsMarkup();
     }
@@ -66,13 +66,13 @@ function columnsOf(rows: readonly ReportMachine[]): IndexColumns {
   };
 }
 
-/** @param known origins of the block with their indexes, to which new ones are added */
-function detailOf(machine: PlannedMachine, origins: Origins, known: Map<string, number>): Detail {
+/** @param indexes origins of the block with their indexes, to which new ones are added */
+function detailOf(machine: PlannedMachine, origins: Origins, indexes: Map<string, number>): Detail {
   const { bm_node_id, verdict, state, findings, records } = machine;
   const indexOfOrigin = (origin: string | null): number => {
     if (origin === null) return -1;
-    const location = known.get(origin) ?? known.size;
-    known.set(origin, location);
+    const location = indexes.get(origin) ?? indexes.size;
+    indexes.set(origin, location);
     return location;
   };
   return {

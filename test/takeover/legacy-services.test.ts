@@ -8,7 +8,7 @@ import { pauseShorter } from "../../src/systems/openstack/passing.ts";
 import { ends, killedAt, runs } from "../hostile/cli.ts";
 import { type InMemory, inMemory } from "../manage/in-memory.ts";
 import { DENIED, DOWN } from "../manage/scene.ts";
-import { MOVE, uuidOf } from "./cloud.ts";
+import { BRIEF, MOVE, QUICK, uuidOf } from "./cloud.ts";
 import { legacyCloud } from "./legacy-cloud.ts";
 import { takes } from "./legacy-does.ts";
 import { IMAGES, PLAN, rootOf } from "./legacy-trees.ts";
@@ -24,7 +24,7 @@ const RECORD = {
 const OPTIONS = { "bootfile-name": "pxelinux.0", "server-ip-address": "10.0.0.1", mtu: "9000" };
 
 /** One machine of A whose port is in Neutron and whose images are in Glance, and a login to both. */
-async function site(t: TestContext) {
+async function site(t: TestContext, down = QUICK) {
   pauseShorter(0);
   t.after(() => pauseShorter(1));
   const services = await inMemory(t, 82, (held, call) => {
@@ -54,7 +54,16 @@ async function site(t: TestContext) {
   return {
     ...{ ...cloud, services, env, own, old, conf, port },
     plan: [
-      ...[...PLAN, "--tftp-root", own, "--tftp-from", `A=${old}`, "--nova-conf", conf],
+      ...[
+        ...PLAN.slice(0, -2),
+        ...down,
+        "--tftp-root",
+        own,
+        "--tftp-from",
+        `A=${old}`,
+        "--nova-conf",
+        conf,
+      ],
       ...["--root-uuid", `${uuidOf("node", 1)}=${ROOT}`],
     ],
   };
@@ -221,7 +230,7 @@ test("an agent with a login takes a machine whose host is lost with its disk: Gl
 });
 
 test("a move that is killed once its port names the new host goes on by the same words, and its port is given back", async (t) => {
-  const here = await site(t);
+  const here = await site(t, BRIEF);
   const { host, env, places, folder } = here;
   await ends(0, host(...here.plan));
   const own = ["--run", join(folder, "runs", "h1"), ...places];

@@ -30,7 +30,7 @@ export interface ManagePosition extends Position {
   readonly onFake?: true;
 }
 
-/** Changes by others of a machine with a new record that was not marked before. */
+/** Changes that other users made to a machine with a new record that was not marked before. */
 export function unlike(
   { server }: Pick<ManageChange, "server">,
   before: ComparedNode,
@@ -96,7 +96,7 @@ export async function backOf(
   const { node, record } = view;
   if (node === null) return blocked(view, unseenNode(id), "gone");
   const act = reservationOf(change);
-  // The record was deleted by others, without restoring the traits.
+  // Another user deleted the record without restoring the traits.
   const isSkipped =
     node.instance_uuid === null && act !== undefined && isEmptied(node.instance_info, act.traits);
   const open =

@@ -272,7 +272,7 @@ function withNova(step: NextStep, nova: RunFiles["nova"]): NextStep {
 function withFinish(step: NextStep, files: RunFiles): NextStep | null {
   if (available(files.finish) === null) return step;
   const isEnded = endOf(files) !== null;
-  // It ended without the excluded machines.
+  // The run ended without the excluded machines.
   if (isEnded && step.note !== undefined && step.note === rolledBackText(files)) return null;
   if (step.command !== "verify" && step.command !== "finish") return step;
   if (isEnded) return null;

@@ -64,7 +64,7 @@ function settled(planned: Row, { last_error, power_state, taker }: ObservedNode)
     : judged("done", `a conductor reports: ${last_error}`, LOOK);
 }
 
-/** The reason why the conductor of a machine lost it. Null if it has it, or if there was none. */
+/** Why a machine lost its conductor. Null if the conductor still has it, or if there was none. */
 function lost(taker: Taker | null): string | null {
   if (taker === null || taker.alive) return null;
   return taker.hostname === null

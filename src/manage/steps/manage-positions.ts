@@ -72,7 +72,7 @@ export function forwardOf(
   return change.open === false
     ? blocked(
         view,
-        `its record ${server} was deleted since: run node unmanage ${id}, then manage it again`,
+        `its record ${server} has been deleted: run node unmanage ${id}, then manage it again`,
       )
     : { is: "before", view, ...NONE };
 }

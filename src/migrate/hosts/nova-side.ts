@@ -76,7 +76,7 @@ function checkUnasked(file: NovaFiles | null): void {
       "N2I-E311",
       "the plan was made without nova, so a running nova-compute would not be detected",
       {
-        fix: "Run extract, plan and apply with --nova-db. Or stop every nova-compute, and load only Ironic with --leave-nova.",
+        fix: "Run extract, plan and apply with --nova-db. Alternatively, stop every nova-compute, and load only Ironic with --leave-nova.",
       },
     );
 }

@@ -145,7 +145,7 @@ const IN_FLIGHT = 8;
 /** If the API does not accept a value, suggests the database backend, which does. */
 function orByRows(cause: unknown): never {
   if (!(cause instanceof MigrationError) || cause.code !== "N2I-E209") throw cause;
-  const fix = `${cause.fix.replace(/\.$/, "")}, or load into the database with --ironic-db.`;
+  const fix = `${cause.fix.replace(/\.$/, "")}, or load the machines into the database with --ironic-db.`;
   throw new MigrationError(cause.code, cause.message, { cause, fix });
 }
 

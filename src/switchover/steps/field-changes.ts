@@ -81,7 +81,7 @@ export function patchOf(
 }
 
 function changedBy(node: string, { path }: NodeField): string {
-  return `${path.join(".")} of node ${node} was changed by others`;
+  return `${path.join(".")} of node ${node} was changed by another user`;
 }
 
 function valueAt(node: JsonObject, [name, key]: NodeField["path"]): Json | undefined {

@@ -164,7 +164,7 @@ export const APPLY_FIRST = "Run apply, then finish again. rollback --node exclud
 
 /** Finish refuses an unfinished rollback, whose machines have Nova's old flavors again. */
 const BACK_FIRST =
-  "Resolve the rows that rollback --plan would leave, then run rollback again. Or load the other machines again with apply.";
+  "Resolve the rows that rollback --plan would leave, then run rollback again. Alternatively, load the other machines again with apply.";
 
 /** A stage whose file changed or is missing. The reason is shown before it is replaced. */
 function doneAgain(step: NextStep, file: object, plan: RunFiles["plan"]): NextStep {
@@ -222,7 +222,7 @@ function afterApply(files: RunFiles, entries: Entries, { sha256, counts }: PlanF
   const { open, rows, preExisting } = ownershipOf(entries, IRONIC, sha256);
   if (away !== null) {
     const note = rolledBackText(files);
-    if (note === null) return { ...PLAN, note: "rolled back; or go on with rollback" };
+    if (note === null) return { ...PLAN, note: "rolled back; or resume rollback" };
     // The other machines are partly loaded.
     return open.length > 0 || waitsInNova(files, entries, away) ? LOADS_AGAIN : { ...PLAN, note };
   }

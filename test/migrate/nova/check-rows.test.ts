@@ -283,7 +283,7 @@ test("before there is a run, what needs none is looked at, and none is made", as
   const other = await checkRows({ ...made, at: ["--run", wrong] });
   assert.match(
     other("Images"),
-    /^Warning: Not compared .*\/wrong is not a run\.\nFix: .*\. Check --run\nEach image is specified/,
+    /^Warning: Not compared .*\/wrong is not a run\.\nFix: correct --run, .*\nEach image is specified/,
   );
   writeFileSync(join(wrong, "snapshot.jsonl"), "of a run");
   const sides = [...made.source.slice(0, 4), ...made.reader];

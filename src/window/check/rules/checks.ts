@@ -86,8 +86,8 @@ export function checkAll(view: CheckView): readonly CheckRow[] {
 }
 
 const WHY: { readonly [is in CheckView["run"]["is"]]: readonly [why: string, fix: string] } = {
-  absent: ["does not exist", "check --run, or run nova2ironic extract, then nova2ironic plan"],
-  other: ["is not a run", "check --run, or run nova2ironic extract, then nova2ironic plan"],
+  absent: ["does not exist", "correct --run, or run nova2ironic extract, then nova2ironic plan"],
+  other: ["is not a run", "correct --run, or run nova2ironic extract, then nova2ironic plan"],
   run: ["has no plan", "nova2ironic plan"],
 };
 

@@ -185,7 +185,7 @@ function beforeLoading(counts: PlanCounts, files: RunFiles): NextStep {
   // This is no decision: the readings must use the settings of the conductors.
   if (requiresPower(counts))
     return files.hasReadings === false
-      ? { ...POWER, again: "conductors will use settings other than those of the last power check" }
+      ? { ...POWER, again: "conductors will use settings that differ from the last power check" }
       : { ...PLAN, again: "power was checked again after the plan was made" };
   return { ...changeFirst(files), note: `${nothingText(counts)}: ${FIX}` };
 }

@@ -13,7 +13,7 @@ import {
 } from "./options/declared.ts";
 import { everyCommand } from "./options/every.ts";
 
-/** Before yargs reports the correct option as missing. @throws MigrationError N2I-E100 */
+/** Runs before yargs would report the correct option as missing. @throws MigrationError N2I-E100 */
 export function checkNames(declared: Declared): void {
   const { options = {} } = declared;
   const all = { ...everyCommand, ...options };

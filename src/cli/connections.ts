@@ -84,7 +84,7 @@ async function addFrom(
   const planned = (option: string): boolean =>
     option !== "run" && !unplanned(option) && !(isExplicit && WITNESSES.has(option));
   const wanting = fileOptions(args, declared, connections);
-  // The same without another Nova database, which excludes the run's other Nova options.
+  // As if the command line named no Nova database, which excludes the run's other Nova options.
   const joined = fileOptions({ ...args, "nova-db": undefined }, declared, connections);
   const { reason, isIgnored } = optionsOfRun(args, specified, declared, connections);
   const fills = (option: string) => planned(option) && (wanting(option) || joined(option));

@@ -116,7 +116,7 @@ function handle(signal: NodeJS.Signals): void {
   }
   const status = STATUS[signal as keyof typeof STATUS];
   if (stop.signal.aborted) {
-    // The shell and the kernel may each send SIGHUP, so a second one is no second request.
+    // The shell and the kernel may each send SIGHUP, so a second one is not a second request.
     if (signal === "SIGHUP") return;
     log("end", { status, name: signal });
     io().host.exit(status);

@@ -26,8 +26,8 @@ function endIncomplete(error: Error & { readonly code?: unknown }): void {
 }
 
 if (!answersVersion(process.argv.slice(2))) {
-  // Node 22 and later. Who can write the cache can change code that root runs, so it is in the
-  // program's folder.
+  // Node 22 and later. Anyone who can write the cache can change code that root runs, so the cache
+  // is in the program's folder.
   const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: string) => unknown };
   enableCompileCache?.(join(packageRoot(), "dist", "cache"));
   void import("./start.ts").then(({ start }) => start(process), endIncomplete);

@@ -116,7 +116,7 @@ async function play({ folder, run, print, prove }: Scene): Promise<void> {
   await run(4, "refuses while machines are blocked", "apply", ...to, "--yes");
   prove("the refused apply did not write anything", (await digest(target)) === empty);
   const skips = ["apply", ...to, "--yes", "--skip-blocked"];
-  await run(3, "loads the rest and lists the skipped machines", ...skips);
+  await run(3, "loads the other machines and lists the skipped ones", ...skips);
   const loaded = await digest(target);
   await run(0, "finds every row as planned", "verify", ...at, ...ironic, ...nova);
   const again = await run(3, "runs again", ...skips);

@@ -33,7 +33,7 @@ function changesBack<C extends Change, L>(
 }
 
 /**
- * Reverts a leg's changes in a scope. Skips and lists objects that were changed since or are in
+ * Reverts a leg's changes in a scope. Skips and lists objects that have changed or are in
  * use. Safe to repeat.
  * @param excluded machines to skip
  * @throws MigrationError N2I-E301 if it stops midway, unless the last event has the error
@@ -116,7 +116,7 @@ async function act<C extends Change, L>(
         observed: () => Promise.resolve(),
       },
     );
-    // Something is now reverted, even if the journal fails.
+    // From here on, changes have been reverted, even if the journal write fails.
     done += outcome.done.length;
     const skipped: readonly SkippedRow[] = [
       ...outcome.skipped,
@@ -128,7 +128,7 @@ async function act<C extends Change, L>(
       removed: outcome.done.length,
       gone: outcome.found.length,
       settled: [...outcome.done, ...outcome.found].filter((id) => before.has(id)),
-      // Without those of an earlier rollback, or the journal would grow by all of them each time.
+      // Without conflicts of an earlier rollback, because the journal would grow each time.
       conflicts: skipped.flatMap(({ id }) => (before.has(id) ? [] : [id])),
     });
     return { ...outcome, skipped };
@@ -142,7 +142,7 @@ interface Inspectable<C extends Change, L> extends Pick<Leg<C, L>, "plan" | "lin
   readonly part: Omit<Leg<C, L>["part"], "perform" | "amount">;
 }
 
-/** Preview of a rollback, batch by batch in plan order. Writes nothing, also not to the journal. */
+/** Preview of a rollback, batch by batch in plan order. Writes nothing, not even to the journal. */
 export async function* inspectBack<C extends Change, L>(
   leg: Inspectable<C, L>,
   entries: Entries,

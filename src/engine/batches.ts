@@ -19,8 +19,8 @@ export interface Batch<L> {
 }
 
 /**
- * The journal knows a batch by its span, so each plan is cut the same way.
- * @param size most lines
+ * The journal identifies a batch by its span, so each plan is cut the same way.
+ * @param size maximum number of lines
  */
 export async function* batches<L>(
   lines: AsyncIterable<readonly L[]>,

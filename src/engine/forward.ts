@@ -135,7 +135,7 @@ async function act<C extends Change, L>(
       if (committedNothing(cause) || unwritten) await abort(running, span, cause);
       throw cause;
     });
-    // Something is now committed, even if the journal fails.
+    // From here on, changes are committed, even if the journal write fails.
     done += outcome.done.length;
     // A batch that broke has no end in the journal, so the next run inspects each machine.
     if (outcome.broke !== undefined) return outcome;

@@ -9,13 +9,13 @@ export interface Ownership {
   readonly started: readonly Span[];
   /** Started batches without an end. Only the target shows whether they were committed. */
   readonly open: readonly Span[];
-  /** Existing before this run. Rollback never reverts them. */
+  /** Changes that existed before this run. Rollback never reverts them. */
   readonly preExisting: ReadonlySet<string>;
-  /** Refused or skipped, and not made since. Not ours. */
+  /** Refused or skipped, and not made later. Not ours. */
   readonly refused: ReadonlySet<string>;
-  /** Reverted batches, not started again since, and which of their machines. */
+  /** Reverted batches that were not started again, with the reverted machines. */
   readonly undone: ReadonlyMap<string, Machines>;
-  /** Number of reverted changes that were not started again since. */
+  /** Number of reverted changes that were not started again. */
   readonly back: number;
   /** Changes that a rollback skipped, by its last report. */
   readonly skipped: ReturnType<typeof skippedBy>;
@@ -228,14 +228,14 @@ export function ownedIn(
     !wasUndone(ownership, span, machine ?? "", id);
 }
 
-/** Existing rows are then ours. After a full rollback, they are those of another run. */
+/** Existing rows are then ours. After a full rollback, they belong to another run. */
 export function wasStarted(ownership: Ownership, span: Span): boolean {
   return ownership.started.some(
     (other) => other.from < span.to && span.from < other.to && !wasTakenBack(ownership, other),
   );
 }
 
-/** The same for single positions. Evaluates each batch once. */
+/** As `wasStarted`, for single positions. Evaluates each batch once. */
 export function startedAt(ownership: Ownership): (position: number) => boolean {
   const spans = ownership.started.filter((span) => !wasTakenBack(ownership, span));
   const started = new Uint8Array(spans.reduce((end, { to }) => Math.max(end, to), 0));

@@ -6,7 +6,7 @@ import type { StartedChange } from "./started.ts";
 export interface Position {
   /** `partway` is started and watched until its end. `waiting` is retried after all others. */
   readonly is: State["is"] | "partway";
-  /** For a rollback that ends as `other`: data for the rest of it. */
+  /** For a rollback that ends as `other`: data for the remaining rollback. */
   readonly remainder?: JsonObject;
 }
 
@@ -40,8 +40,8 @@ export interface Pace {
   /** Minimum time between two starts. */
   readonly every: number;
   /**
-   * Waits before the inspections of machines in progress. The last repeats, and a restart resumes
-   * at the second. Absent: immediately, then each second.
+   * Waits before the inspections of machines in progress. The last wait repeats, and a restart
+   * resumes at the second wait. Absent: immediately, then each second.
    */
   readonly looks?: readonly [number, ...number[]];
   /** Maximum time of one machine. */

@@ -56,7 +56,7 @@ export function windowForward<C extends { readonly id: string }, P extends Posit
   });
 }
 
-/** Reverts started changes in the given order. Skips and lists machines that were changed since. */
+/** Reverts started changes in the given order. Skips and lists changed machines. */
 export function windowBack<C extends { readonly id: string }, P extends Position>(
   leg: WindowLeg<C, P>,
   session: WindowSession,

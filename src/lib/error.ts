@@ -41,7 +41,7 @@ export function orNull<T>(work: Promise<T>, ...codes: readonly RefusalCode[]): P
   });
 }
 
-/** The same with the message of the error. */
+/** As `orNull`, but returns the message of the error. */
 export function orMessage<T>(
   work: Promise<T>,
   ...codes: readonly RefusalCode[]

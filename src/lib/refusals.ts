@@ -206,7 +206,7 @@ export const REFUSALS = {
   "N2I-E329": refused(
     "a hook failed",
     "The preparation or check that the hook performs is not complete, so the run stops.",
-    "Read its output in log.jsonl, then repeat the run command. After a failed before- hook, it repeats the stage and its hooks. It does not repeat the after- hook of a completed stage, so do that work by hand.",
+    "Read its output in log.jsonl, then repeat the run command. After a failed before- hook, the run repeats the stage and its hooks. It does not repeat the after- hook of a completed stage, so do that work by hand.",
   ),
   ...MOVES,
   // Retirement of nova_bm.

@@ -8,7 +8,7 @@ export function showColumn(value: string | null): string {
   return value === null ? "NULL" : show(value);
 }
 
-/** Objects that a message names. The rest are counted. */
+/** Maximum number of objects that a message names. Further objects are counted. */
 export const NAMED = 5;
 
 /** All texts, or the first of them and their number. */

@@ -151,5 +151,5 @@ export function checkAdapter(entries: Entries, kind: string): void {
   );
 }
 
-/** For rollback. */
+/** For a rollback, which creates no servers. */
 const NONE: ServerWishes = { flavor: "", image: null, ports: null, cut: false, watch: 0 };

@@ -19,7 +19,7 @@ import type { ManagePosition } from "./steps/manage-positions.ts";
  * Manages one machine in the shared session of the service, and rolls it back after a failure.
  *
  * @returns its row and last position; no row if the service stops. `stays`: it is not managed, and
- * rollback was incomplete
+ * its rollback was incomplete
  */
 export async function manageOne(
   adapter: Adapter,
@@ -37,7 +37,7 @@ export async function manageOne(
 }
 
 /**
- * Rolls back unfinished machines that are not wanted any more.
+ * Rolls back unfinished machines that are no longer wanted.
  *
  * @param ended selects completed machines to roll back
  * @returns the rolled back machines, those with leftovers and the reason, those that may be in use,
@@ -101,7 +101,7 @@ export async function perform(
   const broken = new Map<string, string>();
   const isLater = ({ is, view: { node } }: ManagePosition): boolean =>
     nics !== null && is === "after" && node !== null && adapter.comparesLater(node);
-  // Their end events are sent after the comparison.
+  // Machines whose end events are sent after the comparison.
   const delayed = new Map<string, ManageChange>();
   const part = telling(adapter.forward(most, nics), notify, {
     holds(change, reached) {

@@ -30,7 +30,7 @@ interface Managed {
   readonly stopped: boolean;
   /** Machines that are not managed but have leftovers, with the reasons. */
   readonly leftovers: ReadonlyMap<string, string>;
-  /** Those of them whose server may be in use. The same command continues with them. */
+  /** Of these, machines whose server may be in use. The same command continues with them. */
   readonly inUse: ReadonlySet<string>;
   readonly broke: MigrationError | null;
 }

@@ -253,7 +253,7 @@ async function takenBack(
   if (!before.open && isRetained) return null;
   const isIt = (one: string): boolean => one === id;
   const { leftovers, broke } = await takeBack(adapter, isIt, session, ONE_BY_ONE, isIt);
-  // A port that another server uses since is kept.
+  // A port that another server now uses is kept.
   return broke === null
     ? null
     : `${broke.message}${leftovers.size > 0 ? `: ${leftovers.get(id) ?? ""}` : ""}`;

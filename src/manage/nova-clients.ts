@@ -71,13 +71,13 @@ export async function openNovaClients(
   let pending: Promise<Service> | undefined;
   const readService = () => {
     pending ??= readConductors(service);
-    // The next machine reads it again after a failure.
+    // After a failure, the next machine reads the conductors again.
     pending.catch(() => {
       pending = undefined;
     });
     return pending;
   };
-  /** Fails if Neutron is unknown. */
+  /** Fails if Neutron's URL is unknown. */
   const network = networkOf(clients);
   const opened: Opened = { clients, request, servers, offers, hardware, readService, network };
   const clock: Clock = { now: Date.now, sleep };

@@ -2,7 +2,7 @@ import type { NovaLegName } from "../model/nova/nova-plan.ts";
 
 /**
  * The order of `apply`. Flavors come first, so that a rebuild finds the new images even if the load
- * fails. Shared rows come last, because a service is disabled depending on the machines that moved.
+ * fails. Shared rows come last, because the moved machines decide whether a service is disabled.
  */
 export const FORWARD = {
   beforeIronic: ["flavors", "api"],

@@ -159,7 +159,7 @@ export interface RowVerdict {
   readonly fields?: readonly string[];
   /** Nova or Ironic may be changing it now. */
   readonly moving?: boolean;
-  /** The machine was used since, which explains all other differences. */
+  /** The machine has been used, which explains all other differences. */
   readonly used?: boolean;
   readonly reason: string | null;
 }

@@ -32,9 +32,9 @@ export type BootFile =
       readonly links: { readonly [mac: string]: string | null };
     }
   | { readonly kind: "missing"; readonly path: string }
-  /** It exists, but must not be used. */
+  /** The file exists, but must not be used. */
   | { readonly kind: "refused"; readonly path: string; readonly why: string }
-  /** No given tree belongs to this host. */
+  /** No specified tree belongs to this host. */
   | { readonly kind: "no-tree" };
 
 export interface BootPlan {

@@ -202,7 +202,7 @@ export interface LineFacts {
   /** bm_nodes.id. */
   readonly id: number;
   readonly uuid: string;
-  /** Null: it keeps no instance. */
+  /** Null: the machine keeps no instance. */
   readonly instance_uuid: string | null;
   /** Compute host of the machine after the window. */
   readonly host: string | null;

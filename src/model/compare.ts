@@ -5,7 +5,7 @@ import type { Row } from "./machine.ts";
 import type { FieldChange } from "./plan.ts";
 import { isSameText, isSealed, type Seal, type Sealed } from "./secret.ts";
 
-/** JSON columns with such keys. */
+/** JSON columns in which the service writes individual keys. */
 const KEYED: ReadonlySet<string> = new Set(
   OWN_FIELDS.flatMap(({ field }) =>
     field.includes(".") ? [field.slice(0, field.indexOf("."))] : [],
@@ -98,7 +98,7 @@ function compareKeys(
   });
 }
 
-/** Names of both, each once, those of the first object first. */
+/** Each name in either object once, starting with the first object. */
 function eachName(one: JsonObject, other: JsonObject, look: (name: string) => void): void {
   // Parsed JSON and own rows: no inherited properties.
   for (const name in one) look(name);

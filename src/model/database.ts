@@ -42,7 +42,7 @@ export function otherServer(
   return certain ? changed.filter((field) => field !== "address") : changed;
 }
 
-/** Yes in doubt, because a server without a unique id may have two addresses. */
+/** True if in doubt, because a server without a unique id may have two addresses. */
 export function mayBeSame(one: IdentityNames, other: IdentityNames): boolean {
   if (one.engine !== other.engine) return false;
   const isSameServer = one.server === other.server;

@@ -8,7 +8,7 @@ export interface ObservedNode {
   readonly maintenance_reason: string | null;
   /** The conductor that took it over, else null. */
   readonly taker: Taker | null;
-  /** Host of the conductor that locks it. */
+  /** Host of the conductor that locks the node. */
   readonly reservation: string | null;
   readonly last_error: string | null;
   readonly power_state: string | null;
@@ -28,12 +28,12 @@ export interface Handover {
   readonly observe: (uuids: readonly string[]) => Promise<ReadonlyMap<string, ObservedNode>>;
   /** Clears our maintenance. False if it is not set or a conductor locks the node. */
   readonly clear: (uuid: string) => Promise<boolean>;
-  /** Sets it again. False if the machine is in maintenance or a conductor locks the node. */
+  /** Sets our maintenance again. False if it is in maintenance or a conductor locks the node. */
   readonly stage: (uuid: string) => Promise<boolean>;
   readonly service: () => Promise<Pick<Service, "conductors" | "interfaces">>;
 }
 
-/** If the conductors' ironic.conf differ, the slowest. */
+/** The pace of the slowest conductor, if their ironic.conf files differ. */
 export interface TakeOverPace {
   /** Seconds between two passes; 0 or less disables them. */
   readonly interval: number;
@@ -71,7 +71,7 @@ export interface Guarded extends Guards {
   readonly instance_uuid: string | null;
   readonly maintenance: boolean;
   readonly maintenance_reason: string | null;
-  /** Host of the conductor that locks it. */
+  /** Host of the conductor that locks the node. */
   readonly reservation: string | null;
   /** Whether a conductor has taken it over. Null if the API does not report it. */
   readonly taken: boolean | null;
@@ -92,7 +92,7 @@ export interface Guard {
 export const FINISH = "finish";
 
 export interface FinishState {
-  /** When finish ended the run. Null if it did not, or the run resumed since. */
+  /** When finish ended the run. Null if it did not, or if the run was resumed. */
   readonly end: { readonly at: string; readonly by: string } | null;
   /** Whether this Ironic supports protection. */
   readonly guards: boolean;

@@ -95,7 +95,7 @@ export type MachineEntry = {
   | {
       readonly do: "return";
       readonly by: string;
-      /** More data for the rest of the rollback. */
+      /** More data for the remaining rollback. */
       readonly observed?: JsonObject;
     }
   | {

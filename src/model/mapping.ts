@@ -7,7 +7,7 @@ import type { Column } from "./tables.ts";
 
 /** Source of a field of the record. Schema: mappings/schema/rules.schema.json */
 export interface Rule {
-  /** Column, or a path in a JSON column. `$key` is the target's name of it. */
+  /** Column, or a path in a JSON column. `$key` stands for its name in the target. */
   readonly to: string;
   /** `place.field`, with an optional `|converter`. Of several, the first that exists. */
   readonly from?: string | readonly string[];
@@ -121,7 +121,7 @@ export interface TargetDoc {
   readonly power_keys: readonly string[];
   /** ipmitool in distributions at the time of the release. @source facts/ipmi.md 5.1 */
   readonly ipmitool: ConductorIpmitool;
-  /** Needs of takeover: the instance's image, with `deploy-images` also those. */
+  /** Images that takeover needs: the instance's image and, with `deploy-images`, also these. */
   readonly takeover: "deploy-images" | "image" | "none";
   /**
    * Needs of adoption for a machine that boots from the network, in addition to a port: deploy

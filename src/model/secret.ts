@@ -132,7 +132,7 @@ const UNKNOWN = (): null => null;
 /** Place of a secret without an owner. */
 const UNBOUND = "no machine";
 
-/** Null if there is none. A placeholder of a missing secret has no place. */
+/** The place of a secret that belongs elsewhere, or null. A missing secret has no place. */
 export function strayed(value: Json, isHome: (owner: string) => boolean): string | null {
   if (typeof value !== "object" || value === null) return null;
   if (isSealed(value))
@@ -153,7 +153,7 @@ export function strayed(value: Json, isHome: (owner: string) => boolean): string
 const BEGIN = '{"secret":"';
 const OF = '","of":"';
 
-/** Ten times faster than the full check, which follows if the result is no. */
+/** Ten times faster than the full check, which follows if the result is false. */
 export function isPlainlyHome(json: string, isHome: (owner: string) => boolean): boolean {
   // An escape could hide a name or a place.
   if (json.includes("\\u")) return false;

@@ -22,7 +22,7 @@ export interface Setting extends Span {
   readonly also?: readonly string[];
   /** Another key of the section with the same effect. */
   readonly or?: string;
-  /** Deprecated name, which counts if the new one is not set, as in oslo. */
+  /** Deprecated name, which applies if the new one is not set, as in oslo. */
   readonly formerly?: { readonly section: string; readonly key: string };
   readonly secret?: true;
   readonly only?: "exact-filters";

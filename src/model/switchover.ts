@@ -7,7 +7,7 @@ export interface NodeDetail {
   readonly name: string | null;
   /** Every field of the node, including `traits`. Ironic masks the secrets of driver_info. */
   readonly body: JsonObject;
-  /** With our field `in_portgroup`: whether it has a portgroup_uuid. */
+  /** Each port has an extra field, `in_portgroup`: whether the port has a portgroup_uuid. */
   readonly ports: readonly JsonObject[];
   readonly portgroups: readonly JsonObject[];
   readonly connectors: readonly VolumeConnector[];

@@ -120,7 +120,7 @@ function ignored(): readonly string[] {
 
 /** Ironic may not answer before the timeout of a call. */
 function stopped(stop: AbortSignal): Promise<string> {
-  const message = "Ironic not asked to the end";
+  const message = "Ironic, whose versions were not read";
   return new Promise((resolve) => {
     if (stop.aborted) resolve(message);
     stop.addEventListener("abort", () => resolve(message), { once: true });

@@ -58,7 +58,7 @@ export async function closing<T>(work: (keep: Keep) => Promise<T>): Promise<T> {
   return result;
 }
 
-/** Continues after a failure, because the others hold locks and connections. */
+/** Continues after a failure, because the remaining databases hold locks and connections. */
 async function closeAll(closables: readonly Closable[]): Promise<void> {
   const failures: unknown[] = [];
   for (const opened of closables.toReversed())
@@ -73,6 +73,6 @@ async function closeAll(closables: readonly Closable[]): Promise<void> {
  */
 export function keepYoungSmall(): void {
   setFlagsFromString("--semi-space-growth-factor=1");
-  // Limits growth of old memory to 60 %, so 104 MiB instead of 111.
+  // Limits growth of old memory to 60 %, which takes 104 MiB instead of 111.
   setFlagsFromString("--heap-growing-percent=60");
 }

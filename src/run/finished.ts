@@ -7,14 +7,14 @@ import { fields } from "./files/journal-entries.ts";
 import { loadTables, releaseNames } from "./files/load-tables.ts";
 import type { RunFolder } from "./files/run-folder.ts";
 
-/** Since Stein. Reads only tables, because all documents would take a fifth of `status`. */
+/** Since Stein. Reads only tables, because reading all documents takes a fifth of `status`. */
 export function knowsGuards(release: string): boolean {
   const isSupported = releaseNames().includes(release);
   const columns = isSupported ? loadTables("ironic", release).tables.nodes?.columns : undefined;
   return (columns ?? []).some(({ name }) => name === "protected" || name === "automated_clean");
 }
 
-/** When finish ended this run. Null if it did not, or the run resumed since. */
+/** When finish ended this run. Null if it did not, or if the run was resumed. */
 export async function endOfRun(
   run: Pick<RunFolder, "path">,
 ): Promise<{ readonly at: string; readonly by: string } | null> {
@@ -50,7 +50,7 @@ function isLoad(entry: Entry): boolean {
   return entry.part === IRONIC && (entry.do === "begin" || entry.nodes === "all");
 }
 
-/** Nodes whose protection finish cleared, and that were not rolled back since. */
+/** Nodes whose protection finish cleared, and that were not rolled back later. */
 export function unprotected(entries: Entries): ReadonlySet<string> {
   const found = new Set<string>();
   for (const [id, started] of startedChangesIn(entries, FINISH, IRONIC))

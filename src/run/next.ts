@@ -23,7 +23,7 @@ export const CONNECTIONS: readonly string[] = [
 ];
 /** Databases and services. A command line with another one inherits no options of the run. */
 export const PLACES: readonly string[] = ["nova-bm-db", ...BACKENDS, ...BESIDE];
-/** Options that it inherits anyway. */
+/** Options that such a command line inherits anyway. */
 export const FOR_ALL: readonly string[] = [
   ...["site", "key-file", "ironic-release", "conductor-ipmitool", ...TARGET, "nova-bm-db"],
 ];

@@ -32,7 +32,7 @@ export interface ProcessContext {
   readonly saved: Map<string, ReadonlyMap<string, Connection>>;
   /** Reason to write outside the window. Absent: not allowed. */
   readonly window: { outside?: string };
-  /** Databases of a rehearsal by option, with those that they replace. No other is opened. */
+  /** Databases of a rehearsal by option, with the originals. No other database is opened. */
   readonly copies?: ReadonlyMap<string, DatabaseLocation>;
   /** Reports a line that is not part of a result. */
   readonly report: (text: string) => void;

@@ -18,7 +18,7 @@ export interface RollbackOptions {
   readonly node?: readonly string[];
 }
 
-/** Receives the skipped rows, which were changed since. */
+/** Receives the skipped rows, which have changed. */
 type ReportSkipped = (rows: readonly SkippedRow[]) => void;
 
 interface Ended {

@@ -198,7 +198,7 @@ export async function withSaved<T extends object>(
   return { ...args, ...Object.fromEntries([...found, ...specified]) };
 }
 
-/** Yes if the plan is unreadable, so that a later command reports it. */
+/** True if the plan is unreadable, so that a later command reports it. */
 export async function plansNova(run: string): Promise<boolean> {
   const plan = parsedJson(await readFile(join(run, PLAN, MANIFEST), "utf8").catch(() => ""));
   return !isObject(plan) || plan.nova !== null || plan.kind === "hosts";

@@ -8,7 +8,7 @@ type Lines = ReturnType<typeof linesOf>;
 /** Finds faults in a log. @param from first line whose faults count */
 type Judge = (lines: (from: number) => Lines, from: number) => AsyncIterable<LogFault>;
 
-/** Maximum listed faults per log. The rest are counted. */
+/** Maximum listed faults per log. Further faults are counted. */
 const LISTED = 20;
 
 /** `FILE`, or `FILE:LINE` to start at a line. @throws MigrationError N2I-E105 if unreadable */

@@ -41,8 +41,8 @@ const MOST_TOKENS = 10_000;
 const FORM = /^[\x21-\x7e]{1,8192}$/;
 
 /**
- * Validates a token with itself, so no service login is needed. Caches valid tokens by hash, until
- * they expire at the latest, and no refusals.
+ * Validates a token with itself, so no service login is needed. Caches valid tokens by hash, at most
+ * until they expire. Never caches refusals.
  *
  * @source Keystone's API reference, GET /v3/auth/tokens; measured on Keystone 22
  */

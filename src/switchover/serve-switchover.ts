@@ -43,7 +43,7 @@ interface ServeSwitchReport {
 }
 
 const PAUSE_MS = 30_000;
-/** An hour or more, because each attempt also waits for answers. */
+/** Retries for an hour or more, because each attempt also waits for answers. */
 const TRIES = 120;
 
 const STOPPING =

@@ -28,13 +28,13 @@ import {
 import { switchSteps } from "./steps/switch-steps.ts";
 import { labelOf, recordsIn, switchedIn } from "./switchover-run.ts";
 
-/** Maximum milliseconds for a step without the shutdown. */
+/** Maximum milliseconds for a step, excluding the shutdown. */
 const LONGEST = 3_600_000;
 
 /** Short pauses, because a conductor usually needs less than a second. */
 const PACE = { ...ONE_BY_ONE, looks: [50, 100, 200, 250] as const };
 
-/** Default seconds. */
+/** Defaults in seconds. */
 export const USUAL = { soft: 600, interval: 65, proof: 300 } as const;
 
 /** @param entries reads the current journal */
@@ -99,7 +99,7 @@ function isProcessed({ name, lookBack }: SwitchStep, { journal }: WindowSession)
   if (name === PROOF && deploy?.open !== false) return false;
   const started = startedSteps?.get(name);
   if (started !== undefined) return !started.open;
-  // A step without changes is not in the journal, and the deploy changes its result.
+  // A step without changes is not in the journal, and the deployment changes its `look`.
   return deploy !== undefined && lookBack !== null;
 }
 
@@ -188,7 +188,7 @@ function withoutEnd({ lookBack, ...step }: SwitchStep): SwitchStep {
   };
 }
 
-/** Otherwise a spare in use would be found only after the source is off. */
+/** Also checks the spare, which would otherwise be found in use only after the source is off. */
 function withSpare(at: SwitchAt, step: SwitchStep): SwitchStep {
   const { calls, plan } = at;
   const isInspected = step.name === "switchover-destination" || step.name === "switchover-power";
@@ -207,7 +207,7 @@ function withSpare(at: SwitchAt, step: SwitchStep): SwitchStep {
         return taken(`node ${String(uuid)} has instance ${instance_uuid}`);
       const busy = checkBusy(spare);
       if (busy !== null) return busy;
-      // In earlier steps it may be in enroll.
+      // In earlier steps, the spare may be in enroll.
       if (step.name === "switchover-power" && provision_state !== "manageable")
         return taken(`node ${plan.destination} is ${String(provision_state)}, expected manageable`);
       return step.look(image, records);

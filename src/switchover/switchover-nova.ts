@@ -74,7 +74,7 @@ export async function openSwitchNova(
 
 /**
  * @returns null if the plan does not change Nova
- * @throws MigrationError N2I-E100 if it does, and no Nova database is given
+ * @throws MigrationError N2I-E100 if the plan changes Nova and no Nova database is specified
  */
 export async function reopenSwitchNova(
   { server }: Switchover,

@@ -94,7 +94,7 @@ async function afterMarks<T>(
 function offRecord({ plan, recordsOf }: SwitchAt): string {
   return recordsOf("switchover-clear").length > 0
     ? ""
-    : `; keep the source (${plan.source}) off: its boot file still has these volumes`;
+    : `; keep the source (${plan.source}) powered off, because its boot file still refers to these volumes`;
 }
 
 /** Runs the site's fence command, if the BMC gives no proof. */

@@ -28,7 +28,7 @@ export interface SwitchRequest {
   readonly nova?: Pick<OpenNova, "serverOf"> | null;
   /** Nodes of other switchovers in this process, by uuid. */
   readonly taken?: ReadonlySet<string>;
-  /** A login that sees every node, if the caller's may not. */
+  /** Credentials that see every node, if the caller's credentials may not. */
   readonly everywhere?: RestService;
 }
 
@@ -94,7 +94,7 @@ export function sameInstance(plan: Switchover, was: string): Switchover {
   );
 }
 
-/** @throws MigrationError with this code if it does not exist */
+/** @throws MigrationError with this code if the node does not exist */
 async function nodeOf(
   service: RestService,
   ident: string,

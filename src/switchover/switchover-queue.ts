@@ -37,7 +37,7 @@ export interface SwitchingsAt {
   readonly tries: number;
 }
 
-/** Resumes those of an earlier process. @throws MigrationError N2I-E110, N2I-E112, N2I-E113 */
+/** Resumes earlier switchovers. @throws MigrationError N2I-E110, N2I-E112, N2I-E113 */
 export async function openSwitchings(at: SwitchingsAt) {
   const all = [...(await acceptedIn(at.state))];
   const taken = new Set<string>();
@@ -155,7 +155,7 @@ async function once(
   const output: Reporting = { report, note: report, result: report };
   try {
     await inRun(path, "node switchover", { kind: "switchover" }, async (run) => {
-      // It was rolled back while it waited.
+      // The switchover was rolled back while it waited.
       if ((await outcomeOf({ run })) !== null) return;
       const { entries } = await readJournal(run);
       checkSwitchClients(entries, clients.service.identity.address);

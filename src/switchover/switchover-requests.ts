@@ -171,7 +171,7 @@ async function reserved(
       if (switchings.reserve(plan)) return plan;
     } catch (error) {
       if (error instanceof MigrationError && error.code === "N2I-E306") return null;
-      // A switchover that started since may have caused the error. Its nodes are reported instead.
+      // A switchover that just started may have caused the error. Its nodes are reported instead.
       const isOlder = [...switchings.taken()].some((node) => !now.taken.has(node));
       if (!isOlder || tries === TRIES) throw error;
     }

@@ -119,8 +119,8 @@ export async function outcomeOf({ run }: Pick<Accepted, "run">): Promise<Outcome
 }
 
 /**
- * One that waits for an operator stays closed, because the source may be in use later. @throws
- * MigrationError N2I-E112
+ * A switchover that waits for an operator stays closed, because the source may be in use later.
+ * @throws MigrationError N2I-E112
  */
 export async function isOpen(accepted: Accepted): Promise<boolean> {
   if ((await outcomeOf(accepted)) !== null) return false;

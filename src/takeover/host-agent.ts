@@ -26,7 +26,7 @@ export interface AgentCommandOptions extends TakeOptions {
 
 type Beat =
   | "beat"
-  /** Nova has no new report of its nova-compute. */
+  /** Nova has no new report from the host's nova-compute. */
   | "waiting"
   | "fenced";
 
@@ -84,7 +84,7 @@ async function passed(
   }
 }
 
-/** Runs the site's program. @throws MigrationError N2I-E363 always */
+/** Runs the site's --on-fenced program. @throws MigrationError N2I-E363 always */
 async function fenced(
   { host, onFenced }: AgentCommandOptions,
   report: (text: string) => void,
@@ -117,7 +117,7 @@ function fencedError(host: string): MigrationError {
   );
 }
 
-/** Maximum milliseconds of the site's program. */
+/** Time limit of the site's program, in milliseconds. */
 const FENCING = 60_000;
 
 /** @param clock monotonic milliseconds @throws MigrationError as `runAgent` */
@@ -182,14 +182,14 @@ export function withAgent<T>(
       else if (!(await renewLease(leases, lease))) return "fenced";
       if (lease === null) return "fenced";
       reportState(true);
-      // Each needs a statement, and an interval makes only one.
+      // Takeovers and publishing each need a statement, and an interval allows only one.
       if (taker === null || !(await taker.look(all))) await publish?.();
       return "beat";
     }
     const passes: OpenedAgent = {
       async pass() {
         const result = await beat();
-        // First of all, because a fenced host must not power off another.
+        // This comes first, because a fenced host must not power off another host.
         if (result === "fenced") taker?.stop(fencedError(host));
         return result;
       },

@@ -182,7 +182,7 @@ function checkFound(unfound: ReadonlySet<string>): void {
     throw new MigrationError("N2I-E306", `${[...unfound].join(", ")} was never moved by this run`);
 }
 
-/** From any step. The epoch increases. */
+/** Rolls back from any step. The epoch increases. */
 function machinesBack(options: LegacyPlaces & RollbackOptions): Rollback {
   const { all, node = [] } = options;
   const about = { kind: "takeover", variant: "baremetal" } as const;

@@ -112,7 +112,7 @@ async function readMoveFacts(
   identity: NovaIdentity,
   api: Database | null,
 ): Promise<MoveFacts> {
-  // At once, on a second connection next to the open transaction.
+  // Concurrently, on a second connection next to the open transaction.
   const [hosts, types] = await Promise.all([readComputeHosts(database), hypervisorTypes(database)]);
   return {
     ...{ identity, hosts, types },
@@ -121,7 +121,7 @@ async function readMoveFacts(
   };
 }
 
-/** Host -> its aggregates; null if they are in nova_api, which was not given. */
+/** Host -> its aggregates; null if they are in nova_api, which was not specified. */
 async function readMembers(
   database: Database,
   { schema_version }: NovaIdentity,

@@ -84,7 +84,7 @@ export function performMoves(
   return withHosts(run, clients, [plan], async ({ session, target, parts, check }) => {
     const facts = await clients.readFacts();
     await checkPairs(facts, plan);
-    // Before the fence, the plan's report_count counts: the fence statement compares it.
+    // Before the fence, compare the plan's report_count, as the fence statement does.
     const isFencedNow = ({ id }: OldHost): boolean =>
       facts.hosts.some((one) => one.id === id && isFenced(one));
     const oldHosts = manifest.from.every(isFencedNow)
@@ -141,9 +141,9 @@ async function changedMachines(
 }
 
 /**
- * Writes a batch inside an open transaction, which replaces the inspection because rows usually
- * match, and commits it after the journal entry. If a row differs, it rolls back and inspects each
- * row.
+ * Writes a batch inside an open transaction without a separate inspection, because rows usually
+ * match, and commits after the journal entry. If a row differs, the transaction is rolled back and
+ * each row is inspected.
  */
 function waitUntilStarted(rows: HostSession["parts"]["rows"], target: NovaTarget) {
   let uncommitted: UncommittedSteps | null = null;
@@ -169,7 +169,7 @@ function waitUntilStarted(rows: HostSession["parts"]["rows"], target: NovaTarget
   };
 }
 
-/** Journal name of completed plans, even with skipped machines. */
+/** Journal name of completed plans, including plans with skipped machines. */
 const ENDED = "host-plan";
 
 async function endPlan({ journal, now, by }: RunSession, id: string): Promise<void> {
@@ -191,7 +191,7 @@ export interface HostMoved {
   readonly rows: number;
   readonly found: number;
   readonly blocked: number;
-  /** Machines that others changed since the plan. */
+  /** Machines that another user or service changed since the plan. */
   readonly skipped: readonly SkippedRow[];
   readonly stopped: boolean;
   readonly hosts: readonly string[];

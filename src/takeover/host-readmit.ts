@@ -160,7 +160,7 @@ async function liftLease(
   if (lease === undefined && hasLifted(host, entries)) return null;
   if (lease?.fenced_by === null) {
     if (!isLifting(host, entries)) return null;
-    // It was lifted, but the process ended before its journal entry.
+    // The fence was lifted, but the process ended before it wrote the journal entry.
     await withLegacy(run, clients, plans, locked, ({ session }) => lifting(session, host));
     return lasts(lease) ? lease.ttl - lease.age : null;
   }
@@ -171,7 +171,7 @@ async function liftLease(
       : `Lift the fence of ${host}'s lease in ${clients.leases.label}?`,
   );
   await withLegacy(run, clients, plans, locked, async ({ session }) => {
-    // Another process may have changed it before this one had the lock.
+    // Another process may have changed the fence before this process had the lock.
     await check();
     await lifting(session, host, async () => {
       if (lease !== undefined && !(await liftFence(clients.leases, lease)))

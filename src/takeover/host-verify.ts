@@ -82,14 +82,14 @@ async function* judged(
     // A nova-compute whose service record was deleted creates a new record, which is not fenced.
     const isNew =
       planned.length > 0 && service !== undefined && planned.every(({ id }) => id !== service.id);
-    // Readmission made the other checks.
+    // host readmit has already made the other checks.
     if ((isNew || !fenced) && (await wasReadmitted(oldHost.host, plans, entries))) continue;
     const ran =
       lease === undefined
         ? service !== undefined && service.report_count !== oldHost.report_count
         : ranSinceFenced(oldHost, service, lease);
     const down = Math.max(...plans.map(({ manifest }) => manifest.service_down_time));
-    // A fence by others is lifted by them. This run only needs an empty queue.
+    // Other users lift their own fences. This run only needs an empty queue.
     const runFences = plans.some(({ manifest }) => fences(manifest, oldHost.host));
     // A host without a lease or service has no fence, and must not run before it is readmitted.
     const isTaken = ({ manifest: { mode, from } }: MovePlan): boolean =>

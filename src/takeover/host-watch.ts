@@ -64,7 +64,7 @@ export interface DownOptions {
 /** Seconds. @source nova: [DEFAULT]service_down_time */
 const DOWN = 60;
 
-/** The same, or Nova's default. @throws MigrationError N2I-E104 */
+/** As `configuredDownTime`, or Nova's default. @throws MigrationError N2I-E104 */
 export async function downTime(options: DownOptions): Promise<number> {
   return (await configuredDownTime(options)) ?? DOWN;
 }
@@ -128,7 +128,7 @@ export async function checkDead(target: NovaTarget, oldHosts: readonly OldHost[]
 /** @throws MigrationError N2I-E317 with the reasons against source or destination hosts */
 export async function checkPairs(facts: MoveFacts, { manifest, lines }: MovePlan): Promise<void> {
   const { mode, to, service_down_time: down, nova_bm } = manifest;
-  // The plan has checked the aggregates, or was told not to.
+  // The plan has checked the aggregates, unless --force-aggregates was specified.
   const driver = nova_bm === undefined ? {} : { driver: "baremetal" as const };
   const request: MoveRequest = { mode, to, down, forceAggregates: true, reason: "", ...driver };
   const moves = createMoves(facts, request, () => []);

@@ -211,12 +211,12 @@ function* judgeLegacyMachine(
   const held = lock === undefined ? "" : `; its lock is ${holderText(lock)}`;
   yield row(`bm_nodes:${id}`, state.is === "after" ? null : `${reason}${held}`);
   yield* judgeNova(move, now, to);
-  // Without a login, ports are not judged.
+  // Without credentials, ports are not checked.
   for (const port of ports)
     if (port.move === move && port.now !== null) yield row(`port:${port.id}`, portFault(port));
 }
 
-/** For a machine that others have, or that is deleted: Nova must match nova_bm. */
+/** For a machine that was deleted or has another owner: Nova must match nova_bm. */
 function* judgeForeign(move: LegacyMove, now: LegacyNow): Generator<RowVerdict> {
   yield rowOf(move)(`bm_nodes:${move.id}`, null);
   const owner = now.node?.service_host ?? null;

@@ -37,10 +37,10 @@ export interface MoveTarget {
   /** nova_bm with leases, in autocommit mode. */
   readonly leases?: Database;
   readonly readFacts: () => Promise<MoveFacts>;
-  /** The part of `world` that an agent reads often: it reads no compute nodes. */
+  /** The part of `readFacts` that an agent reads often, without compute nodes. */
   readonly aggregates: () => Promise<MoveFacts["aggregates"]>;
   readonly machines: () => ReturnType<typeof openMachines>;
-  /** Reads the instance of each Ironic node; null if Ironic was not given. */
+  /** Reads the instance of each Ironic node; null if Ironic was not specified. */
   readonly tenants: ((nodes: readonly string[]) => Promise<ReadonlyMap<string, NodeTenant>>) | null;
   readonly planner: (
     facts: MoveFacts,

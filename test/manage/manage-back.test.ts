@@ -112,7 +112,7 @@ test("what somebody made of a machine whose record he deleted is his, and it is 
   const before = dumped(cloud);
   cloud.calls.length = 0;
   const { err } = await does(4, "node", "manage", "n-1", "web-1");
-  const why = /N2I-E370 .*its record \S+ was deleted since: run node unmanage \S+, then manage it/;
+  const why = /N2I-E370 .*its record \S+ has been deleted: run node unmanage \S+, then manage it/;
   assert.match(err, why);
   await does(0, ...BACK);
   assert.deepEqual(writes(cloud), []);

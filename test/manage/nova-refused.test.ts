@@ -155,7 +155,7 @@ test("what is too old is told with what node can do about it", async (t) => {
   t.after(backend.close);
   await assert.rejects(backend.identify(undefined), {
     ...{ code: "N2I-E209" },
-    fix: "Upgrade that service first, or load into the database with --ironic-db.",
+    fix: "Upgrade that service first, or load the machines into the database with --ironic-db.",
   });
 });
 

@@ -176,7 +176,7 @@ test("what somebody changed since is left and told, and the source stays off wit
   Object.assign(spare, { description: "mine now" });
   Object.assign(at.cloud.targets.get(uuidOf(5, 2)) ?? {}, { node_uuid: uuidOf(1, 99) });
   assert.deepEqual(await back(at), [
-    `description of node ${SPARE} was changed by others`,
+    `description of node ${SPARE} was changed by another user`,
     `volume target ${uuidOf(5, 2)} belongs to node ${uuidOf(1, 99)}`,
     `node ${SOURCE} did not get its instance back: not all of its volumes are back`,
     `node ${SOURCE} stays in maintenance: not all of its volumes are back`,

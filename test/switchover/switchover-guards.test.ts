@@ -165,7 +165,7 @@ test("a rollback that leaves what somebody changed since names it, and ends with
   cloud.setNode(SPARE, { description: "mine now" });
   const back = ["rollback", "--run", path, ...cloud.words, "--all", "--yes"];
   const { out, err } = await runs(2, back, how);
-  assert.match(out + err, new RegExp(`description of node ${SPARE} was changed by others`));
+  assert.match(out + err, new RegExp(`description of node ${SPARE} was changed by another user`));
   assert.equal(cloud.nodes.get(SPARE)?.description, "mine now");
   assert.equal(cloud.nodes.get(SOURCE)?.instance_uuid, PLAN.instance_uuid);
 });

@@ -24,17 +24,17 @@ export interface Declared {
   readonly describe: string | false;
   readonly positional?: readonly Positional[];
   readonly options?: OptionTable;
-  /** `a b c`: at most one. `a: b c`: no other together with the first. `a=x` is one value. */
+  /** `a b c`: at most one. `a: b c`: neither b nor c together with a. `a=x` is one value. */
   readonly exclude?: readonly string[];
   /** `a b`: at least one. */
   readonly oneOf?: readonly string[];
-  /** `a b: c d`: each of the first needs one of the others. */
+  /** `a b: c d`: a and b each need c or d. */
   readonly want?: readonly string[];
   /** Two options that have no value in common. */
   readonly differ?: readonly [option: string, other: string];
   /** The fix for an error about the option. */
   readonly fixes?: { readonly [option: string]: string };
-  /** A service, which only reads its run and is not logged there. */
+  /** A service, which only reads its run and does not log there. */
   readonly serves?: true;
   readonly epilogue?: string;
   readonly examples?: readonly string[];
@@ -109,7 +109,7 @@ export function outOfLimits(
   if (form !== undefined) return form[0].test(String(value)) ? null : form[1];
   if (type !== "number") return null;
   const is = Number(value);
-  // Maximum of timers.
+  // Timers do not support larger values.
   if (is >= 1e9 && most === undefined) return "a number below 1000000000";
   const isInRange = is >= least && is <= (most ?? is) && (above === undefined || is > above);
   if (isInRange && (integer !== true || Number.isInteger(is))) return null;

@@ -10,8 +10,8 @@ export const extractOptions: Declared = {
   options: {
     ...common("run", "nova-bm-db"),
     "nova-db": string("Nova's database, in the same form"),
-    "nova-conf": perHost("FILE", "nova.conf of a compute host. Repeat it for each host"),
-    "tftp-root": perHost("DIR", "TFTP tree of a compute host, or a copy. Repeat it for each host"),
+    "nova-conf": perHost("FILE", "nova.conf of a compute host. Repeat for each host"),
+    "tftp-root": perHost("DIR", "TFTP tree of a compute host, or a copy. Repeat for each host"),
     ...common("key-file"),
     ...matchOption,
   },
@@ -33,7 +33,7 @@ export const powerOptions: Declared = {
     }),
     ...nodeOption("Read only this machine"),
     host: list("Read only machines of this nova-compute (service_host)"),
-    site: string("Site document, as for plan. Later power commands of this run use it again"),
+    site: string("Site document, as in plan. Later power commands of this run reuse it"),
     ...meaning("ironic-release", "Release of the conductors (default: from the plan, or juno)"),
     ...common("conductor-ipmitool"),
     "in-flight": number("Number of BMCs to read concurrently", {

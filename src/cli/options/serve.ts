@@ -11,7 +11,7 @@ const CHECKS = {
   want: ["tls-cert: tls-key", "tls-key: tls-cert"],
 } as const satisfies Partial<Declared>;
 
-/** @param extra options of this service alone */
+/** @param extra options that only this service has */
 function options(listen: string, policy: string, extra: OptionTable): OptionTable {
   return {
     listen: string("HOST:PORT to listen on", { default: listen, form: LISTEN }),

@@ -6,7 +6,7 @@ import { io, type Output } from "../io.ts";
 import { createEvents, timestamp } from "./events.ts";
 
 interface ProgressLine {
-  /** Sets the total and the count that an earlier run had done. */
+  /** Sets the total and the count of an earlier run. */
   readonly expect: Expect;
   readonly at: Progress;
   /** Prints a line if one is due, without new items. */

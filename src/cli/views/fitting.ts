@@ -10,7 +10,7 @@ export function hasMatched(columns: readonly string[], condition: string): boole
   }
 }
 
-/** The other options are for another list, and must not stop the command after its changes. */
+/** Drops options for another list, which must not stop the command after its changes. */
 export function fitting<T extends FormatOptions>(
   columns: readonly string[],
   options: T,

@@ -3,7 +3,7 @@ import { MigrationError } from "../error.ts";
 import { grouped } from "../grouped.ts";
 import { readSmallFile } from "./text-file.ts";
 
-/** Bytes. Nova's fully commented sample has a thirtieth of it. */
+/** Maximum bytes. Nova's fully commented sample has a thirtieth of this. */
 export const OSLO_FILE_LIMIT = 4 * 1024 * 1024;
 
 export interface OsloFile {

@@ -9,7 +9,7 @@ export interface Run {
   readonly stdout: string;
   /** The last characters only, because an error comes last. */
   readonly stderr: string;
-  /** Why this process killed it. */
+  /** Why this process killed the program. */
   readonly stopped: "late" | "flood" | null;
 }
 
@@ -92,7 +92,7 @@ function killAll(child: ChildProcess): void {
   try {
     process.kill(-child.pid, "SIGKILL");
   } catch {
-    // It has already ended.
+    // The program has already ended.
   }
   setTimeout(() => {
     child.stdout?.destroy();

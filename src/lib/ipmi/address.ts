@@ -27,7 +27,7 @@ export async function endpointOf(host: string, port: number): Promise<Endpoint |
 }
 
 /**
- * The same, or null at the deadline, because a resolver may take minutes and has no abort.
+ * As `endpointOf`, but null at the deadline, because a resolver may take minutes and has no abort.
  * @throws the signal's reason
  */
 export async function endpointWithin(
@@ -41,7 +41,7 @@ export async function endpointWithin(
   return Promise.race([endpointOf(host, port), late]);
 }
 
-/** Unspecified, broadcast and multicast addresses. A reply would say nothing about one machine. */
+/** Unspecified, broadcast and multicast addresses. A reply would not identify a single machine. */
 const NOBODY = new BlockList();
 NOBODY.addSubnet("0.0.0.0", 8, "ipv4");
 NOBODY.addSubnet("224.0.0.0", 4, "ipv4");

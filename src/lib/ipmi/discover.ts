@@ -91,7 +91,7 @@ async function look(talk: Talk): Promise<Discovered> {
   const more = other === null ? null : saysEnough(other);
   if (more !== null) return more;
   const [two, old] = first.for2 ? [first, other] : [other, first];
-  // An answer to the 1.5 form says nothing about 2.0, whose answers may be lost.
+  // An answer to the 1.5 form proves nothing about 2.0, whose answers may be lost.
   if (two === null && old?.code === 0)
     return { found: { kind: talk.expired() ? "cut" : "only-1.5-form" }, lasts: !talk.expired() };
   const found: Discovery =

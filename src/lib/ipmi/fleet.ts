@@ -225,7 +225,7 @@ function createLooks<T extends BmcTarget, R extends Reading>(
         queue.postponedFor(delays.first),
         queue.isDrawn() ? again.postponedFor(delays.second) : Infinity,
       ),
-    /** Whether another target with this BMC had no answer, which then also counts for this one. */
+    /** Whether another target with this BMC had no answer, which then also applies to this one. */
     isAnswered(look: Look<T, R>): boolean {
       const cached = silentIn(look).get(bmcOf(look.targets[0]));
       if (cached !== undefined) record(look, { ...cached, attempts: 0 });

@@ -30,7 +30,7 @@ const SWITCHOVER = {
   "N2I-E385": refused(
     "the instance of the source is a Nova server",
     "Nova would continue to manage it on the old node, and would stop it on the new one.",
-    "Specify --nova-db. Or stop every service that acts on the server, use --leave-nova, and change Nova's rows with the printed commands.",
+    "Specify --nova-db. Alternatively, stop every service that acts on the server, use --leave-nova, and change Nova's rows with the printed commands.",
   ),
   "N2I-E386": refused(
     "the destination is not identical hardware",
@@ -45,7 +45,7 @@ const SWITCHOVER = {
   "N2I-E388": halfway(
     "the source is not confirmed as powered off",
     "If the source runs while another machine uses its volumes, their data is destroyed.",
-    "Disconnect its power, then repeat the command with --source-confirmed-off. Or specify --fence-command, or run rollback.",
+    "Disconnect its power, then repeat the command with --source-confirmed-off. Alternatively, specify --fence-command or run rollback.",
   ),
   "N2I-E389": failed(
     "the switchover failed and was rolled back",
@@ -73,7 +73,7 @@ const SWITCHOVER = {
 export const MOVES = {
   "N2I-E314": refused(
     "queued requests for a nova-compute",
-    "When it starts, it executes them on a machine that another host now owns, and powers off a tenant's server.",
+    "When nova-compute starts, it executes the requests on a machine that another host now owns, and powers off a tenant's server.",
     "Run the named commands on the message broker, and openstack server set --state active INSTANCE if task_state is set. Then repeat the command with --allow-queued-requests.",
   ),
   "N2I-E315": refused(
@@ -84,7 +84,7 @@ export const MOVES = {
   "N2I-E316": refused(
     "the host is not down or not fenced",
     "A running nova-compute would act on machines that another host serves.",
-    "Stop it, or find out why it still reports, then repeat the command.",
+    "Stop nova-compute, or find out why it still reports, then repeat the command.",
   ),
   "N2I-E317": refused(
     "no machine can be moved",

@@ -64,7 +64,7 @@ export function rejectionReasons(
 }
 
 /**
- * The same with the kind of each reason.
+ * As `rejectionReasons`, with the kind of each reason.
  *
  * @param mark uuid of a record started for the node, whose own changes are accepted
  */
@@ -82,7 +82,7 @@ export function faultsIn(
   return [...new Map(found.map((one) => [one.reason, one])).values()];
 }
 
-/** Maintenance or a mark that others set on a node without our mark. */
+/** Maintenance or a mark that another user set on a node without our mark. */
 export function claimsOn(node: ComparedNode, runMark: string): readonly Objection[] {
   const maintenance = maintained(node);
   return [
@@ -91,11 +91,11 @@ export function claimsOn(node: ComparedNode, runMark: string): readonly Objectio
   ];
 }
 
-/** Changes of fields that the record depends on. Conductors change others at any time. */
+/** Changes of fields that the record depends on. Conductors change other fields at any time. */
 export function changedSince(before: ComparedNode, now: ComparedNode): readonly Objection[] {
   const judged = ({ instance_uuid, resource_class, instance_info, extra }: ComparedNode) => {
     const { [MARK]: _mark, ...otherExtra } = extra;
-    // Traits are saved when the node is marked, and restored from there.
+    // Traits are saved when the node is marked, and restored from that copy.
     const { traits: _traits, ...rest } = instance_info;
     return { instance_uuid, resource_class, instance_info: rest, extra: otherExtra };
   };

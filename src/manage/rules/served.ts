@@ -24,7 +24,7 @@ export function requestedActionOf(method: string, path: string): ManageableActio
   return isUuid(server) ? { do: "show", server: server.toLowerCase() } : { do: "nowhere" };
 }
 
-/** Policy rules. Like the list, a server is for administrators. @source facts/systems.md C1 */
+/** Policy rules. Only administrators may list or create servers. @source facts/systems.md C1 */
 export const MANAGEABLE_RULES = {
   list: requestedRule("mogan:manageable_servers:get_all"),
   manage: requestedRule("mogan:manageable_servers:create"),
@@ -124,7 +124,7 @@ export function serverBody(
     ...{ power_state: node.power_state, node_uuid: node.uuid, metadata: spec.metadata, addresses },
     ...{ project_id: owner?.project_id ?? null, user_id: owner?.user_id ?? null, key_name: null },
     ...{ created_at, launched_at: created_at, updated_at, affinity_zone: null, partitions: null },
-    // Relative, so that the Host header of a caller sets no address.
+    // Relative, so that a caller's Host header cannot set the address.
     links: [
       { href: `/v1/servers/${uuid}`, rel: "self" },
       { href: `/servers/${uuid}`, rel: "bookmark" },

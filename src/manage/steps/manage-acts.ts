@@ -42,7 +42,7 @@ export type Act =
       readonly port: string;
       /** Other fields that Nova overwrites. */
       readonly more?: JsonObject;
-      /** Whether Neutron had bound it. */
+      /** Whether Neutron had bound the port. */
       readonly bound?: boolean;
     } & PortDevice)
   /** The port was not changed, because another server had it. */
@@ -92,7 +92,7 @@ export function actsOf(
     const form = FORMS.get(step);
     if (form === undefined)
       throw new MigrationError("N2I-E112", `${location}: unknown step ${JSON.stringify(step)}`);
-    // Its fields were checked by the form of its step.
+    // The form of the step has checked its fields.
     return { step, ...formed(one, form, location) } as object as Act;
   });
   const reservation = acts.findLast((act) => act.step === "hold");
@@ -124,7 +124,7 @@ export function isMade(change: Pick<ManageChange, "server" | "acts">): boolean {
   return recordOf(change) !== change.server;
 }
 
-/** The values to restore on each port: the first saved ones, or those changed since. */
+/** The values to restore on each port: the first saved ones, or later changes. */
 export function bindsOf({ acts }: Pick<ManageChange, "acts">): readonly Bind[] {
   const binds = new Map<string, Bind>();
   for (const act of acts)
@@ -144,7 +144,7 @@ export function reservationOf({ acts }: Pick<ManageChange, "acts">) {
   return acts.findLast((act) => act.step === "hold");
 }
 
-/** Whether the machine has had its hardware back. */
+/** Whether the machine's own hardware was restored. */
 export function isFinished({ acts }: Pick<ManageChange, "acts">): boolean {
   return acts.some(({ step }) => step === "swap");
 }
@@ -159,7 +159,7 @@ export function isOut({ acts }: Pick<ManageChange, "acts">): boolean {
   return sinceFake(acts, /^(out|unmark)$/);
 }
 
-/** Whether its ports were restored, and belong to the user since. */
+/** Whether its ports were restored, and now belong to the user. */
 export function isPorted({ acts }: Pick<ManageChange, "acts">): boolean {
   return sinceFake(acts, /^(handed|unmark)$/);
 }
@@ -169,7 +169,7 @@ function sinceFake(acts: readonly Act[], steps: RegExp): boolean {
   return acts.some(({ step }, at) => at > fake && steps.test(step));
 }
 
-/** Text for a node that Ironic does not show; it answers the same for other owners' nodes. */
+/** Text for a node that Ironic does not show. Ironic answers the same for other owners' nodes. */
 export function unseenNode(id: string): string {
   return `node ${id} is not visible in Ironic with these credentials: use the credentials that managed it. If the node was deleted, there is nothing to restore`;
 }

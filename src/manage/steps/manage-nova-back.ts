@@ -84,7 +84,7 @@ async function backOf(
   if (isOwned && !unasked) return { is: "before", view, ...NONE };
   const now = await clients.hardware.read(id);
   if (unasked && isServing(change, view, now)) return { ...blocked(view, IN_USE), inService: true };
-  // It may still have the driver of this run without the mark.
+  // The node may still have the driver of this run without the mark.
   const isFake = now.driver === FAKE && change.acts.some(({ step }) => step === "fake");
   const open = isOwned || isFake || (await requiredPorts(clients, change, now));
   return { is: open ? "before" : "after", view, ...NONE };
@@ -194,7 +194,7 @@ async function faked(at: Back, found: JsonObject): Promise<string | null> {
     (runServer === null || isFake ? null : detachedPorts(at, await clients.look(at), runServer));
   if (against !== null) {
     if (!isFake) return against;
-    // Another run may have it.
+    // Another run may have marked the node.
     const mark = await clients.recordClient.reserve(id, server);
     if ("reason" in mark) return `${against}; ${mark.reason}`;
     const maintenanceFault = await hardware.maintain(id, reason, ({ driver }) =>

@@ -25,7 +25,7 @@ export function maintenanceFor(server: string): string {
   return `nova2ironic gives it a server of Nova: ${server}`;
 }
 
-/** Whether it was started, and still has this run's mark or maintenance. */
+/** Whether the machine was started, and still has this run's mark or maintenance. */
 export function marked(
   { acts, server }: Pick<ManageChange, "acts" | "server">,
   { node }: ServerView,
@@ -35,7 +35,7 @@ export function marked(
   return isReserved && (marks.includes(server) || marks.includes(maintenanceFor(server)));
 }
 
-/** Why only its mark may change: it is in service without this run's server. Otherwise null. */
+/** Why only the mark may change: the node is in service without this run's server. Or null. */
 export function anothers(
   change: Pick<ManageChange, "server" | "acts">,
   now: JsonObject,

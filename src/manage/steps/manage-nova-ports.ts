@@ -34,7 +34,7 @@ export async function portsFreed(
     if (port === null) return `port ${id} is not in Neutron`;
     const device_id = String(port.device_id ?? "");
     const device_owner = String(port.device_owner ?? "");
-    // A port that another device has since is kept there.
+    // A port that another device now has is kept there.
     const deviceIds = ["", node, binds.find((bind) => bind.port === id)?.device_id];
     if (!deviceIds.includes(device_id))
       return `port ${id} belongs to ${device_owner || "device"} ${device_id} now`;
@@ -78,7 +78,7 @@ export async function portRestored(
   if (reason !== null || bound !== true) return reason;
   let now = await neutron.details(port);
   if (now !== null && "binding:vif_type" in now && !isBound(now)) {
-    // Neutron binds only on a change. The agent may have been down at the last one.
+    // Neutron binds only on a change. The agent may have been down at the last change.
     const again =
       (await neutron.restore(port, { "binding:host_id": "" }, devices)) ??
       (await neutron.restore(port, fields, devices));
@@ -120,7 +120,7 @@ export async function portsOpen(
   return false;
 }
 
-/** Restores ports that no other device has. Returns the reasons for the others. */
+/** Restores ports that no other device has. Returns the reasons for other ports. */
 export async function portsBack(
   clients: PortClients,
   { acts, server }: Pick<ManageChange, "acts" | "server">,
@@ -141,7 +141,7 @@ export async function portsBack(
 }
 
 /**
- * Later ports: Nova deletes its own, unbinds others, and fake hardware keeps the VIF attached.
+ * Ports added later: Nova deletes its own, unbinds others, and fake hardware keeps VIFs attached.
  *
  * @source nova 26: network/neutron.py, deallocate_for_instance; ironic 21.4: network/noop.py,
  * vif_detach
@@ -158,7 +158,7 @@ export async function portsAgainst(
     : `server ${id} now has port ${since.join(", ")}: detach it first (openstack server remove port ${id} PORT)`;
 }
 
-/** Ports that the user detached since, which would stay detached. */
+/** Ports that the user has detached, which would stay detached. */
 export function detachedPorts(
   change: ManageChange,
   { ports }: ServerView,

@@ -55,7 +55,7 @@ function reasonAgainst(change: ManageChange, made: NovaServer): string | null {
   return made.locked ? `server ${made.id} is locked: unlock it first` : unsureOf(change, made);
 }
 
-/** The same for a machine that its driver can reach, which may be busy. */
+/** As `reasonAgainst`, for a machine that its driver can reach, which may be busy. */
 function realRejections(change: Back, now: JsonObject, made: NovaServer | null): string | null {
   const { before } = change;
   if (made !== null && made.task !== null)

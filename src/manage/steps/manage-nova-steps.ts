@@ -98,7 +98,7 @@ async function reserve(at: ServerMaking): Promise<string | null> {
   return changed(at);
 }
 
-/** Why it can no longer be managed, or null. Ignores this run's maintenance. */
+/** Why the machine can no longer be managed, or null. Ignores this run's maintenance. */
 async function changed(at: ServerMaking): Promise<string | null> {
   const view = await at.clients.look(at);
   const node = view.node && { ...view.node, maintenance: false, maintenance_reason: null };

@@ -57,7 +57,7 @@ export function novaPart(
         before: reservationOf(change)?.node ?? {},
       };
       const isStarted = marked(change, view) || isOwned(change, view);
-      // If the driver was restored since, the machine may be in use.
+      // If the driver was restored in the meantime, the machine may be in use.
       const inUse = isMade(at) && (await recordInUse(at, await clients.hardware.read(id)));
       const onFake = position.onFake === true && !inUse;
       if (onFake && change.back === true) {

@@ -30,7 +30,7 @@ export interface ManagePosition extends Position {
   readonly onFake?: true;
 }
 
-/** Changes by others of a machine with a new record that was not marked before. */
+/** Changes that other users made to a machine with a new record that was not marked before. */
 export function unlike(
   { server }: Pick<ManageChange, "server">,
   before: ComparedNode,
@@ -72,7 +72,7 @@ export function forwardOf(
   return change.open === false
     ? blocked(
         view,
-        `its record ${server} was deleted since: run node unmanage ${id}, then manage it again`,
+        `its record ${server} has been deleted: run node unmanage ${id}, then manage it again`,
       )
     : { is: "before", view, ...NONE };
 }
@@ -96,7 +96,7 @@ export async function backOf(
   const { node, record } = view;
   if (node === null) return blocked(view, unseenNode(id), "gone");
   const act = reservationOf(change);
-  // The record was deleted by others, without restoring the traits.
+  // Another user deleted the record without restoring the traits.
   const isSkipped =
     node.instance_uuid === null && act !== undefined && isEmptied(node.instance_info, act.traits);
   const open =

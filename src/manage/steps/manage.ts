@@ -89,7 +89,7 @@ async function recordAlone(
   const made = await recordClient.record(recordRequest(change, request, node), true);
   if ("reason" in made) return refusedBy(view, made);
   const { traits } = node.instance_info;
-  // The record replaces them.
+  // The record replaces the traits.
   if (Array.isArray(traits) && traits.length > 0) {
     await begin({ step: "release" });
     const reason = await recordClient.release(id, server, traits);
@@ -224,7 +224,7 @@ function extraOf({ description, availability_zone, metadata, owner }: ManageRequ
   };
 }
 
-/** Ports that another device has since. */
+/** Ports that another device now has. */
 function strangeOf(change: ManageChange, view: ServerView): readonly string[] {
   return bindsOf(change).flatMap(({ port, device_id }) => {
     const now = view.ports?.get(port);
@@ -234,7 +234,7 @@ function strangeOf(change: ManageChange, view: ServerView): readonly string[] {
   });
 }
 
-/** Neutron ports of its VIFs. */
+/** Neutron ports of the node's VIFs. */
 function tenantPorts({ node, ports }: ServerView) {
   return (node?.nics ?? []).flatMap(({ vif }) => ports?.get(vif ?? "") ?? []);
 }

@@ -185,7 +185,7 @@ async function load(job: Job) {
         : afterNova(cause, "everything is loaded, but verify did not finish");
     },
   );
-  // A staged load goes to conductors without another verify.
+  // After a staged load, the hand-over does not run verify again.
   const ironic = isEqual(verified);
   await rememberVerified(run, plan.footer.sha256, since, { ironic });
   return {
@@ -250,7 +250,7 @@ async function loadMachines(
     nova: nova === null ? ("left" as const) : ("follows" as const),
     async check() {
       await locked.check();
-      // Detects a nova-compute that is started during a long load before the next batch.
+      // Before the next batch, detects a nova-compute that was started during a long load.
       await nova?.inspect();
     },
   };

@@ -94,7 +94,7 @@ export async function countForeignNodes(
 ): Promise<number> {
   const { nodes } = await target.counts();
   if (nodes === 0) return 0;
-  // A node that was lost and loaded again is in several plans, but counts once.
+  // A node that was lost and loaded again is in several plans, but is counted once.
   const owned = new Set<string>();
   for (const plan of plans)
     for await (const batch of ownedLines(ironicJournalled(target.identity, plan), entries, ALL)) {

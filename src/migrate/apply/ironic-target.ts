@@ -26,7 +26,7 @@ export function checkIdentity(planned: TargetIdentity, found: TargetIdentity): v
     );
 }
 
-/** REST accepts less than a database plan has, and rows need more than a REST plan has. */
+/** REST accepts fewer fields than a database plan has, and rows need more than a REST plan has. */
 export function checkEngine({ engine }: TargetIdentity, { kind }: Pick<Backend, "kind">): void {
   if ((engine === "rest") !== (kind === "rest"))
     throw new MigrationError(

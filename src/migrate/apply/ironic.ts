@@ -52,7 +52,7 @@ export interface MachinePlan {
   readonly lines: () => AsyncIterable<readonly PlannedMachine[]>;
 }
 
-/** The parts of a plan that the journal is read with, without Ironic. */
+/** The parts of a plan that are needed to read the journal, without Ironic. */
 export function ironicJournalled(
   target: Pick<TargetIdentity, "engine">,
   plan: MachinePlan,

@@ -67,7 +67,7 @@ export function novaParts(
 
 type Rows = Pick<NovaPlan, "steps" | "sha256">;
 
-/** The parts of a leg that the journal is read with, without Nova. */
+/** The parts of a leg that are needed to read the journal, without Nova. */
 export function novaJournalled(leg: NovaLegName, plan: Rows): Journalled<NovaStep, NovaStep> {
   return novaLeg({ name: novaName(leg), size: inTransaction() }, leg, plan);
 }

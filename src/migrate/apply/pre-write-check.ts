@@ -13,8 +13,8 @@ import { conductorKey, groupText } from "../plan/rules/preflight.ts";
 import { batchOf } from "./ironic.ts";
 
 /**
- * Before the first write, compares every row if the target's row counts changed since the plan. Not
- * for a plan that was started, which changed them itself: its batches are compared one by one.
+ * Before the first write, compares every row if the target's row counts changed since the plan. A
+ * started plan has changed the counts itself, so its batches are compared one by one instead.
  * @throws MigrationError N2I-E300 naming the conflicts
  */
 export async function inspectCloser(
@@ -48,7 +48,7 @@ interface CheckedTarget extends Pick<Target, "service" | "current"> {
 
 /**
  * Checks that every machine to adopt has a live conductor, so that the service does not refuse each
- * one.
+ * machine.
  * @throws MigrationError N2I-E214 naming drivers and groups
  */
 export async function findConductors(

@@ -82,7 +82,7 @@ export function extract(
   });
 }
 
-/** The key of secrets, created if missing. A rollback needs that of its plan. @throws N2I-E115 */
+/** The key of secrets, created if missing. A rollback needs its plan's key. @throws N2I-E115 */
 async function sealFor(run: RunFolder, keyFile: string | undefined) {
   const [loaded] = plansInIronic((await readJournal(run)).entries);
   const plan = loaded === undefined ? null : await orNull(findPlan(run, loaded));

@@ -42,7 +42,7 @@ export async function reopenFlavorApi(
   }
 }
 
-/** @throws MigrationError N2I-E1.., N2I-E2.. if it cannot be opened */
+/** @throws MigrationError N2I-E1.., N2I-E2.. if the database cannot be opened */
 export async function openFlavorApi(spec: string, readOnly: boolean) {
   const database = await openRole("nova-api-db", spec, { readOnly });
   try {

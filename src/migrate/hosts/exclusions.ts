@@ -42,7 +42,7 @@ export async function leavingOf(
   const machines: Going[] = [];
   /** Machines of the scope, by the digest of their plan. Empty without Nova. */
   const placed = new Map<string, readonly PlacedMachine[]>();
-  /** Of each plan that loaded some of them. Null if `extract` did not read nova. */
+  /** Nova in each plan that loaded some of them. Null if `extract` did not read nova. */
   const sources: SourceIdentity["nova"][] = [];
   for (const sha256 of plans) {
     const { header, lines: all } = await openPlan(await findPlan(run, sha256));
@@ -143,11 +143,11 @@ interface Going {
   readonly host: string | null;
   /** The instance of its node. */
   readonly instance: string | null;
-  /** An instance uses it. Nova loses its records of the node when the node is deleted. */
+  /** An instance uses the node. When the node is deleted, Nova loses its records of the node. */
   readonly used: boolean;
 }
 
-/** Its node was loaded with an instance. An instance that is deleted in Nova may still run. */
+/** Whether the node was loaded with an instance. An instance deleted in Nova may still run. */
 function isUsed({ records }: PlannedMachine): boolean {
   const node = nodeOf(records);
   return typeof node?.instance_uuid === "string" || node?.provision_state === "active";

@@ -59,7 +59,7 @@ export interface Backing {
 }
 
 interface NovaBack {
-  /** Waits until nova-compute is stopped. Returns machines whose Nova rows were changed since. */
+  /** Waits until nova-compute is stopped. Returns machines whose Nova rows have changed. */
   readonly inspect: () => Promise<Excluded>;
   readonly check: () => Promise<void>;
   /** Restores rows. Rows that stay unchanged are added to the list of conflicts. */
@@ -116,7 +116,7 @@ export function withNovaBack<T>(
   });
 }
 
-/** Machines whose Nova host rows changed since. Their rows in Ironic also stay. */
+/** Machines whose Nova host rows changed after the load. Their rows in Ironic also stay. */
 export async function changedHosts(
   nova: NovaTarget,
   scope: NovaScope,
@@ -130,7 +130,7 @@ export async function changedHosts(
   return found;
 }
 
-/** Compute nodes that Nova created since are not this run's, so they are only reported. */
+/** Compute nodes that Nova created later do not belong to this run, so they are only reported. */
 function reportNewComputes(
   added: readonly NewCompute[],
   reportSkipped: Backing["reportSkipped"],
@@ -150,7 +150,7 @@ export function reasonForNew({ host, hypervisor_hostname }: NewCompute): string 
   return `created since by the nova-compute of ${host}, for ${hypervisor_hostname}`;
 }
 
-/** Compute nodes that Nova created since, of machines that are rolled back. */
+/** Compute nodes that Nova created later, of machines that are rolled back. */
 export async function newComputesOf(
   run: RunFolder,
   { plans, machines: selects }: NovaScope,

@@ -22,7 +22,7 @@ import { checkNova } from "./nova-target.ts";
 
 /**
  * Shows the effect of the same command line on Nova's rows, without rows that are already restored.
- * @param ironic shows Ironic's rows first, without the excluded machines. Returns the skipped ones
+ * @param ironic shows Ironic's rows first, without excluded machines. Returns skipped machines
  * @throws MigrationError N2I-E300 if the plans were made for another nova
  */
 export async function* previewNova(

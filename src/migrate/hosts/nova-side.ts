@@ -37,7 +37,7 @@ import { accepted, changedTenants, type Placed, placedOf } from "./rules/current
 export interface NovaSide {
   /** The plan's machines. If they are iterated before `check`, it does not read them again. */
   readonly lines: Lines;
-  /** Checks that its nova-computes are stopped. @throws MigrationError N2I-E310 */
+  /** Checks that the plan's nova-computes are stopped. @throws MigrationError N2I-E310 */
   readonly inspect: () => Promise<void>;
   /** All checks that are possible before the first write. */
   readonly check: () => Promise<void>;
@@ -76,7 +76,7 @@ function checkUnasked(file: NovaFiles | null): void {
       "N2I-E311",
       "the plan was made without nova, so a running nova-compute would not be detected",
       {
-        fix: "Run extract, plan and apply with --nova-db. Or stop every nova-compute, and load only Ironic with --leave-nova.",
+        fix: "Run extract, plan and apply with --nova-db. Alternatively, stop every nova-compute, and load only Ironic with --leave-nova.",
       },
     );
 }
@@ -128,7 +128,7 @@ export async function withNovaBackend<T>(
           await checkRequests(database, machines, watching);
           await inspectNova(file, parts, session.journal.entries());
           await lockedNova.watch.settle();
-          // The plan's machines are read, so only Nova is read here.
+          // The plan's machines were already read, so only Nova is read here.
           await checkTenants(session.journal.entries(), database, machines, plan.sha256);
         },
         async flavors() {

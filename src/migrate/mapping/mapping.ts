@@ -25,7 +25,7 @@ export interface Documents extends Readonly<Record<Single, unknown>> {
   readonly schemas: { readonly [name: string]: AnySchemaObject };
 }
 
-/** The same without validation, which the build did. @throws MigrationError N2I-E103 */
+/** As `checkDocuments`, but validated by the build. @throws MigrationError N2I-E103 */
 export function trustDocuments({ targets, ...documents }: Omit<Documents, "schemas">): Checked {
   return typed(documents, extended(targets));
 }
@@ -74,7 +74,7 @@ function typed(
 function extended(documents: readonly DocumentFile[]): readonly DocumentFile<TargetDoc>[] {
   // The schema requires a release.
   const releases = documents as readonly DocumentFile<Written>[];
-  // If a release has two documents, the first counts and the other is reported.
+  // If a release has two documents, the first applies and the other is reported.
   const byRelease = new Map(
     releases.toReversed().map((file) => [file.document.release, file] as const),
   );
@@ -157,7 +157,7 @@ function merge(base: Json | undefined, change: Json): Json {
 function mergedOf(chain: readonly Written[], merged: Map<Written, JsonObject>): JsonObject {
   return chain.reduce<JsonObject>((base, document) => {
     const { extends: _, ...overrides } = document;
-    // Merged objects are objects.
+    // Merging two objects returns an object.
     const combined = merged.get(document) ?? (merge(base, overrides) as JsonObject);
     merged.set(document, combined);
     return combined;

@@ -109,7 +109,7 @@ function faults(validate: ValidateFunction, texts: readonly string[], row: Row):
   return [...faults, ...long.map((name) => `${name} is longer than ${TEXT_BYTES} bytes`)];
 }
 
-/** An upper bound of its JSON in bytes: six per character of a text, 24 for a number. */
+/** An upper bound of a value's JSON in bytes: six per character of a text, 24 for a number. */
 function bound(value: Json): number {
   if (typeof value === "string") return 6 * value.length + 3;
   if (typeof value !== "object" || value === null) return 25;

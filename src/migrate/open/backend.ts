@@ -53,7 +53,7 @@ export interface Guarding {
 }
 
 interface How {
-  /** The release option of the operator, which must match. Otherwise the plan's. */
+  /** Whether the operator's release option must match. Otherwise, the plan's release is used. */
   readonly planning?: boolean;
   readonly staged?: boolean;
   /** Nodes whose protection `finish` removed, which must not be protected again. */
@@ -142,10 +142,10 @@ const NO_LOCK: Lock = { check: () => Promise.resolve(), release: () => Promise.r
 /** Machines in progress at once, as many as a conductor starts by itself. */
 const IN_FLIGHT = 8;
 
-/** If an API does not accept a value, its database does. Suggests the other backend. */
+/** If the API does not accept a value, suggests the database backend, which does. */
 function orByRows(cause: unknown): never {
   if (!(cause instanceof MigrationError) || cause.code !== "N2I-E209") throw cause;
-  const fix = `${cause.fix.replace(/\.$/, "")}, or load into the database with --ironic-db.`;
+  const fix = `${cause.fix.replace(/\.$/, "")}, or load the machines into the database with --ironic-db.`;
   throw new MigrationError(cause.code, cause.message, { cause, fix });
 }
 

@@ -29,7 +29,7 @@ interface Planned {
   readonly header: PlanHeader;
   readonly counts: PlanCounts;
   readonly sha256: string;
-  /** Findings that need the last machine. The plan counts them, and the summary shows them. */
+  /** Findings known after the last machine. The plan counts them, and the summary shows them. */
   readonly late: readonly Finding[];
   /** The conductors for the machines, as text for people. */
   readonly conductors: string;

@@ -63,8 +63,8 @@ export function plan(
       const opening = backend.open(options.ironicRelease, seal, { planning: true });
       const ironic = { ...(await opening), same: backend.same(seal) };
       const { entries } = await readJournal(run);
-      // Foreign nodes, which apply refuses. Null if none, or if allowed. Before anything is saved,
-      // because a later failure would leave an unknown plan.
+      // Foreign nodes, which apply refuses. Null if none, or if allowed. They are read before anything
+      // is saved, because a later failure would leave an unknown plan.
       const { target } = ironic;
       const foreignNodes = options.allowOtherNodes
         ? null
@@ -75,7 +75,7 @@ export function plan(
       const keys = (await backend.scannedKeys?.()) ?? [];
       const made = await make(run, { ...from, ...inputs }, ironic, places, { options, sink, each });
       const { nodes, ports } = made.counts;
-      // A plan is the time to create an index. During a rollback it is too late.
+      // Suggest the index during plan, because during a rollback it is too late.
       const slow = slowDelete(nodes, onceLoaded(keys, ports));
       if (slow !== null) sink.note(slow.note);
       // An applied plan is kept under its digest, because rollback needs its lines.

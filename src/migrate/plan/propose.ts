@@ -19,7 +19,7 @@ interface Args extends ConnectionOptions {
   readonly placementDb?: string;
 }
 
-/** Opens the generator of a first site document. Null if none is requested. */
+/** Opens the generator of an initial site document. Null if none is requested. */
 export async function openProposal(
   { proposeSite, placementDb, ...places }: Args,
   { power_keys: keys }: TargetDoc,

@@ -71,7 +71,7 @@ export function put(readings: Readings, reading: PowerReading): void {
 
 /**
  * The readings for a plan, and their identity in its header.
- * @param most if more machines have a silent BMC, none is allowed
+ * @param most maximum number of silent BMCs. If more are silent, none is allowed
  */
 export async function powerOf(path: string, most: number, record: boolean) {
   const read = await readingsOf(path);

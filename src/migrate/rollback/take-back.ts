@@ -110,7 +110,7 @@ async function undoPlan(
   return undone;
 }
 
-/** Rows that the same command line would roll back, in its order. */
+/** The rows that a rollback with the same options would revert, in rollback order. */
 export function previewBack(request: RollbackRequest): AsyncGenerator<UndoPreview> {
   return previewNova(request, (excluded) => previewIronic(request, excluded));
 }

@@ -29,7 +29,7 @@ export function bootSource(machine: Machine, set: JsonObject, target: TargetDoc)
   const root = specifiedRoot(set) ?? harvested;
   return {
     root_uuid: harvested,
-    // Only for the ramdisk interface. Every other one passes it to the deploy ramdisk.
+    // Only for the ramdisk interface. Every other interface passes the value to the deploy ramdisk.
     kernel_append_params:
       root !== null && bootsAsRamdisk(set, target) ? `root=UUID=${root} ${argsOf(machine)}` : null,
   };

@@ -62,7 +62,7 @@ export function flavorArch(spec: string | null | undefined): string | undefined 
   return !value || OPERATOR.test(value) ? undefined : value;
 }
 
-/** Unchanged, because Nova compares flavors with it. An unknown one does not prevent the load. */
+/** Keeps the value, because Nova compares flavors with it. Unknown values do not block the load. */
 function arch(value: Json): Converted {
   const text = String(value);
   if (ARCHITECTURES.has(text.toLowerCase())) return { value };
@@ -90,7 +90,7 @@ function capabilities(value: Json): Converted {
     .flatMap((pair) => {
       const fault = capabilityFault(pair);
       if (fault === null) return [pair];
-      // Ironic refuses UEFI in upper case. Without a mode, a machine may boot in the other one.
+      // Ironic refuses UEFI in upper case. Without a mode, a machine may boot in the wrong mode.
       const lower = pair.replace(/:.*/, (match) => match.toLowerCase());
       const isRead = capabilityFault(lower) === null;
       warnings.push([

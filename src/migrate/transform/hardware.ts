@@ -101,7 +101,7 @@ function lacking(
   for (const kind of SPEAKING) {
     const chosen = row[`${kind}${INTERFACE}`];
     const isExplicit = driver.interfaces !== null && typeof chosen === "string";
-    // Without a name, Ironic selects the first enabled one, so one complete choice suffices.
+    // Without a name, Ironic selects the first enabled interface, so one complete choice suffices.
     const choices = isExplicit
       ? [hardware.requirements.get(chosen) ?? NOTHING]
       : choicesOf(driver, kind, hardware);

@@ -192,7 +192,7 @@ function machineSources(
   const { node, nova } = machine;
   const flavor = nova?.instance?.flavor ?? null;
   const reaped = nova?.instance?.deleted === true;
-  // Stale on released nodes and NULL before version 9.
+  // ephemeral_mb is stale on released nodes and NULL before version 9.
   const { ephemeral_mb: mb } = node;
   const hasNoDisk = nova?.instance || typeof mb !== "number" || mb <= 0;
   const fields: { readonly [field: string]: Json } = {

@@ -43,7 +43,7 @@ interface Condition {
   /** Possible values in lower case. Null if there is a pattern. */
   readonly only: readonly string[] | null;
   readonly matches: (machine: Machine) => boolean;
-  /** Texts of a list without a machine. Null if it is not a list. */
+  /** List texts that matched no machine. Null if the condition is not a list. */
   readonly missed: (() => readonly object[]) | null;
 }
 

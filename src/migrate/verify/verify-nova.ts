@@ -37,7 +37,7 @@ interface NovaRequest extends ConnectionOptions {
 
 /**
  * Opens the Nova of a plan.
- * @throws MigrationError N2I-E202 and N2I-E300 if it is another one, before the comparison
+ * @throws MigrationError N2I-E202 and N2I-E300 for a different Nova, before the comparison
  */
 export async function openNovaVerifier(
   run: RunFolder,

@@ -22,7 +22,7 @@ export const IRONIC = {
   // N2I-D75.: limits of adoption over REST. @source facts/ironic.md 4.2, 4.3, 4.7
   "N2I-D750": note(
     "fields that REST cannot write",
-    "Ironic writes its own times and internal fields. To keep the old values, load into the database (--ironic-db).",
+    "Ironic writes its own times and internal fields. To keep the old values, load the machines into the database (--ironic-db).",
   ),
   "N2I-D751": note(
     "power state enforced as found",
@@ -38,11 +38,11 @@ export const IRONIC = {
   ),
   "N2I-D754": warning(
     "VIF that REST cannot record",
-    "POST /vifs would rebind the tenant's live port, so nova2ironic does not call it. The Neutron port is unchanged, and extra.nova_bm.vif_port_id keeps its id. If dhcp_provider is neutron, Ironic cannot rebuild the server without it (No VIFs found). Run openstack baremetal node vif attach NODE VIF after finish and before the first rebuild, or load into the database (--ironic-db).",
+    "POST /vifs would rebind the tenant's live port, so nova2ironic does not call it. The Neutron port is unchanged, and extra.nova_bm.vif_port_id keeps its id. If dhcp_provider is neutron, Ironic cannot rebuild the server without the VIF (No VIFs found). Run openstack baremetal node vif attach NODE VIF after finish and before the first rebuild, or load the machine into the database (--ironic-db).",
   ),
   "N2I-D755": acceptable(
     "adoption creates no boot file",
-    "The machine boots from the network, and adoption does not stage any files for it. Keep the old TFTP service, with a tftp_root that Ironic does not share, or run `nova2ironic boot` before and after the adoption. Then accept the finding. Or load into the database (--ironic-db).",
+    "The machine boots from the network, and adoption does not stage any files for it. Keep the old TFTP service, with a tftp_root that Ironic does not share, or run `nova2ironic boot` before and after the adoption. Then accept the finding. Alternatively, load the machine into the database (--ironic-db).",
   ),
   "N2I-D756": warning(
     "no live conductor can adopt the machine",

@@ -28,7 +28,7 @@ export const MOVES = {
   ),
   "N2I-D256": blocking(
     "the destination is disabled",
-    "Nova never schedules to an idle machine there. Enable its service, or choose a different host.",
+    "Nova never schedules to an idle machine on this host. Enable its service, or choose a different host.",
   ),
   "N2I-D257": blocking(
     "the destination has a different driver",
@@ -40,7 +40,7 @@ export const MOVES = {
   ),
   "N2I-D259": note(
     "nova_api was not read",
-    "nova_api contains the host mappings and, since Newton, the aggregates, so those of the two hosts are not compared. Specify --nova-api-db.",
+    "nova_api contains the host mappings and, since Newton, the aggregates, so the mappings and aggregates of the two hosts are not compared. Specify --nova-api-db.",
   ),
   "N2I-D260": acceptable(
     "Nova is working on the instance",
@@ -96,11 +96,11 @@ export const LEGACY_MOVES = {
   ),
   "N2I-D281": warning(
     "the host went down during a deployment",
-    "The content of the disk is unknown. takeover sets machine and instance to error, and creates no boot files. Delete the instance, and boot a new one.",
+    "The content of the disk is unknown. takeover sets the machine and the instance to error, and creates no boot files. Delete the instance, and boot a new one.",
   ),
   "N2I-D282": note(
     "unfinished earlier move of the machine",
-    "The process of that move died. This move resumes it, and restores the earlier state.",
+    "The process of that move died. This move resumes the unfinished move, and restores the earlier state.",
   ),
   "N2I-D283": blocking(
     "bm_nodes and Nova have different instances",

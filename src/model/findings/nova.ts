@@ -12,7 +12,7 @@ export const NOVA = {
   ),
   "N2I-D202": acceptable(
     "the instance is deleted in Nova",
-    "Nova reaps a running deleted instance, and tears the machine down even in maintenance. Release the machine first. If you accept the finding, the machine is loaded in maintenance and without its instance, which hides it from Nova (extra.nova_bm.instance_uuid has the instance). Release the machine before maintenance ends, because Juno treats a machine without an instance as free.",
+    "Nova reaps a running deleted instance, and tears the machine down even in maintenance. Release the machine first. If you accept the finding, the machine is loaded in maintenance and without its instance, which hides the machine from Nova (extra.nova_bm.instance_uuid has the instance). Release the machine before maintenance ends, because Juno treats a machine without an instance as free.",
   ),
   "N2I-D203": warning(
     "instances.node is a different node",
@@ -48,6 +48,6 @@ export const NOVA = {
   ),
   "N2I-D211": warning(
     "free machine with an instance in Nova",
-    "nova_bm lost the instance, or instances.node is wrong. The machine is loaded as free and in maintenance, so that Nova does not assign it to a tenant. Find out whether a tenant's instance is running there (N2I-D207 shows it), correct the wrong row, then repeat extract and plan. Or end maintenance.",
+    "nova_bm lost the instance, or instances.node is wrong. The machine is loaded as free and in maintenance, so that Nova does not assign it to a tenant. Find out whether a tenant's instance is running there (N2I-D207 shows it), correct the wrong row, then repeat extract and plan. If the machine is free, end maintenance.",
   ),
 };

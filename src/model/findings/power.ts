@@ -12,7 +12,7 @@ export const POWER = {
   ),
   "N2I-D622": warning(
     "BMC allows anonymous or null users",
-    "Disable user 1 without a name and users without a password in the BMC.",
+    "In the BMC, disable user 1 if it has no name, and every user that has no password.",
   ),
   "N2I-D623": warning(
     "BMC with an unknown Kg",
@@ -53,7 +53,7 @@ export const POWER = {
   ),
   "N2I-D601": acceptable(
     "BMC rejects the credentials",
-    "It would also reject the conductor's credentials. Correct pm_user and pm_password in nova_bm, repeat extract, then run power --only failed, which keeps the other readings. Or accept the finding.",
+    "It would also reject the conductor's credentials. Correct pm_user and pm_password in nova_bm, repeat extract, then run power --only failed, which keeps the other readings. Alternatively, accept the finding.",
   ),
   "N2I-D602": acceptable(
     "BMC requires a different privilege level or cipher suite",
@@ -74,7 +74,7 @@ export const POWER = {
   ),
   "N2I-D607": acceptable(
     "missing or unusable power settings",
-    "The finding names the address, user or password of the BMC, or the SSH settings or MAC of a virtual machine. Complete the row or nova.conf, or accept the finding.",
+    "The finding shows which setting is missing or unusable: the BMC address, user or password, or the SSH settings or MAC of a virtual machine. Complete the row or nova.conf, or accept the finding.",
   ),
   "N2I-D608": acceptable(
     "host of the virtual machine does not answer",
@@ -90,7 +90,7 @@ export const POWER = {
   ),
   "N2I-D630": acceptable(
     "UDP port of the BMC is closed",
-    "The host exists, but nothing listens on the IPMI port, or a firewall rejects it. Check pm_address, enable IPMI over LAN in the BMC, then run power --only failed. Or accept the finding. --max-unreachable does not cover it.",
+    "The host exists, but nothing listens on the IPMI port, or a firewall rejects it. Check pm_address, enable IPMI over LAN in the BMC, then run power --only failed. Alternatively, accept the finding. --max-unreachable does not cover it.",
   ),
   "N2I-D611": blocking(
     "unusable address of the BMC or its host",

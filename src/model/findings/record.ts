@@ -16,7 +16,7 @@ export const RECORD = {
   ),
   "N2I-D403": acceptable(
     "this Ironic cannot boot the machine",
-    "nova-baremetal machines boot kernel and ramdisk from the network and have no bootloader. Ironic 21 and later boots from disk only, and takeover deletes pxelinux.cfg/01-MAC in its tftp_root. Keep the old TFTP service, with a tftp_root that Ironic does not share, or install a bootloader, then accept the finding. Or set deploy_interface ramdisk (N2I-D409).",
+    "nova-baremetal machines boot kernel and ramdisk from the network and have no bootloader. Ironic 21 and later boots from disk only, and takeover deletes pxelinux.cfg/01-MAC in its tftp_root. Keep the old TFTP service with a tftp_root that Ironic does not share, or install a bootloader. Then accept the finding. Alternatively, set deploy_interface ramdisk (N2I-D409).",
   ),
   "N2I-D404": warning(
     "unknown root filesystem uuid",
@@ -28,7 +28,7 @@ export const RECORD = {
   ),
   "N2I-D406": warning(
     "next reboot after takeover hangs in the deploy ramdisk",
-    "Juno's takeover links pxelinux.cfg/01-MAC permanently to its own config in deploy mode (Ironic bug 1421370). Copy the old TFTP tree first. After each takeover, before a reboot, run `nova2ironic boot` with the conductor's tftp_root, which writes `default boot` and root=UUID= into NODE-UUID/config. Or keep the machine in maintenance until Ironic has the fix.",
+    "Juno's takeover links pxelinux.cfg/01-MAC permanently to its own config in deploy mode (Ironic bug 1421370). Copy the old TFTP tree first. After each takeover, before a reboot, run `nova2ironic boot` with the conductor's tftp_root, which writes `default boot` and root=UUID= into NODE-UUID/config. Alternatively, keep the machine in maintenance until Ironic has the fix.",
   ),
   "N2I-D407": warning(
     "node without a resource_class",
@@ -36,11 +36,11 @@ export const RECORD = {
   ),
   "N2I-D408": warning(
     "takeover fails without a boot file",
-    "Ironic 4.0 to 6.2.2 edits tftp_root/NODE-UUID/config, which only its own deployment writes (bugs 1516816, 1646038), after it points DHCP there. Create the file first with `nova2ironic boot`, or run 6.2.3. Until then, keep the machine in maintenance.",
+    "Ironic 4.0 to 6.2.2 edits tftp_root/NODE-UUID/config, which only its own deployment writes (bugs 1516816, 1646038), after it has pointed DHCP to that file. Create the file first with `nova2ironic boot`, or run 6.2.3. Until then, keep the machine in maintenance.",
   ),
   "N2I-D409": warning(
     "machine boots through the ramdisk interface",
-    "Takeover boots instance_info.kernel and ramdisk with kernel_append_params, whose root=UUID= must override the earlier root=/dev/ram0. Reboot one machine to check this. Nova can neither rebuild the machine (Ironic drops both fields but needs them, and the server ends in ERROR) nor assign it to a new tenant. Set deploy_interface back first, and never set it for free machines. Adoption over REST does not stage any files.",
+    "Takeover boots instance_info.kernel and ramdisk with kernel_append_params, whose root=UUID= must override the earlier root=/dev/ram0. Reboot one machine to check this. Nova can neither rebuild the machine (Ironic drops both fields but needs them, and the server ends in ERROR) nor assign it to a new tenant. Set deploy_interface back first, and never use ramdisk for free machines. Adoption over REST does not stage any files.",
   ),
   "N2I-D410": blocking(
     "this Ironic does not have the driver",
@@ -76,7 +76,7 @@ export const RECORD = {
   ),
   "N2I-D421": blocking(
     "interface is not enabled",
-    "One such node ends the conductor's takeover round for every machine, and only its log shows why. Enable it in ironic.conf (enabled_<type>_interfaces) and restart the conductors, or set a different interface in the site document. Then repeat plan.",
+    "One such node ends the conductor's takeover round for every machine, and only its log shows why. Enable the interface in ironic.conf (enabled_<type>_interfaces) and restart the conductors, or set a different interface in the site document. Then repeat plan.",
   ),
   "N2I-D423": note(
     "the conductors with the driver are stopped",

@@ -40,7 +40,7 @@ export const TENANT = {
   ),
   "N2I-D111": warning(
     "vif_uuid of a sibling interface",
-    "nova-baremetal assigned the VIF without comparing MACs. The interface gets the VIF in Nova's cache that has its MAC, and the VIF in vif_uuid goes to the sibling interface that has its MAC.",
+    "nova-baremetal assigned the VIF without comparing MACs. The interface gets the VIF with its MAC from Nova's cache, and the sibling interface gets the VIF in vif_uuid, which has the sibling's MAC.",
   ),
   "N2I-D112": acceptable(
     "fewer interfaces than VIFs",
@@ -52,7 +52,7 @@ export const TENANT = {
   ),
   "N2I-D114": acceptable(
     "a VIF of the instance would be lost",
-    "nova_bm and Nova's cache name different VIFs, and no interface has the MAC of this VIF. Compare with openstack port list --server INSTANCE, correct bm_interfaces, and repeat extract. Or accept the finding to load the matching VIFs from the cache.",
+    "nova_bm and Nova's cache name different VIFs, and no interface has the MAC of this VIF. Compare with openstack port list --server INSTANCE, correct bm_interfaces, and repeat extract. Alternatively, accept the finding to load the matching VIFs from the cache.",
   ),
   "N2I-D115": warning(
     "Nova's VIF cache does not match the machine",
@@ -88,7 +88,7 @@ export const TENANT = {
   ),
   "N2I-D127": acceptable(
     "ramdisk takeover fails without kernel and ramdisk",
-    "The image has no kernel_id and ramdisk_id, so instance_info lacks both, and the conductor repeats the takeover forever. The machine keeps running. Set another deploy_interface in the site document. Or accept the finding, and run after apply: baremetal node set --instance-info kernel=IMAGE --instance-info ramdisk=IMAGE NODE. A rebuild reads both from the image's properties in Glance.",
+    "The image has no kernel_id and ramdisk_id, so instance_info lacks both, and the conductor repeats the takeover forever. The machine keeps running. Set another deploy_interface in the site document. Alternatively, accept the finding, and after apply run: baremetal node set --instance-info kernel=IMAGE --instance-info ramdisk=IMAGE NODE. A rebuild reads both from the image's properties in Glance.",
   ),
   "N2I-D128": note(
     "two consoles with the same port",

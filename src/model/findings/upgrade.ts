@@ -40,7 +40,7 @@ export const UPGRADE = {
   ),
   "N2I-D229": warning(
     "some machines keep their compute host, others move",
-    "No --compute-host matches these machines. Also specify their host, or pass NAME alone for all machines, unless a nova-compute for Ironic runs under the old name.",
+    "No --compute-host matches these machines. Unless a nova-compute for Ironic runs under the old name, add a --compute-host value for their host, or pass only NAME to apply it to all machines.",
   ),
   "N2I-D230": warning(
     "flavor with only one of the two deploy images",
@@ -60,10 +60,10 @@ export const UPGRADE = {
   ),
   "N2I-D234": warning(
     "uncertain resource class of a flavor",
-    "Its machines have several classes or none. Add resources:CUSTOM_..=1 yourself, or set the same resource_class.",
+    "Its machines have several classes or none. Add resources:CUSTOM_..=1 yourself, or set one resource_class for all its machines.",
   ),
   "N2I-D235": note(
-    "change to a deleted flavor",
+    "the plan changes a deleted flavor",
     "Instances use the flavor, and Nova reads it for a rebuild.",
   ),
   "N2I-D236": warning(
@@ -88,7 +88,7 @@ export const UPGRADE = {
   ),
   "N2I-D242": blocking(
     "the compute host has a different hypervisor",
-    "A nova-compute runs only one driver. The driver of a new host does not know the machines, and a kept host would lose its guests. With --compute-host, specify the host of a nova-compute for Ironic, or move the guests away. If a new host had that hypervisor before, delete those compute nodes first.",
+    "A nova-compute runs only one driver. The driver of a new host does not know the machines, and a kept host would lose its guests. Use --compute-host to specify a host whose nova-compute uses the ironic driver, or migrate the guests to another host. If a new host had that hypervisor before, delete those compute nodes first.",
   ),
   "N2I-D243": acceptable(
     "queued request for a nova-compute",

@@ -18,7 +18,7 @@ export function notFake(node: JsonObject): readonly string[] {
   ];
 }
 
-/** The same for a node whose server will be deleted. It must also not be cleaned. */
+/** As `notFake`, for a node whose server will be deleted, which must also not be cleaned. */
 export function unsafe(node: JsonObject): readonly string[] {
   const cleans = node.automated_clean === false ? [] : ["automated_clean is not false"];
   return [...notFake(node), ...cleans];
@@ -48,8 +48,8 @@ function interfacesOf(node: JsonObject): readonly (readonly [string, Json])[] {
 const LOST = ["protected", "protected_reason", "lessee"];
 
 /**
- * Fields that an operator set since, and that must not be overwritten. Ironic never protects a node
- * itself, and marks an automatic lessee.
+ * Fields that an operator has set in the meantime, and that must not be overwritten. Ironic never
+ * protects a node itself, and marks an automatic lessee.
  * @source ironic 21.4: conductor/deployments.py, automatic_lessee
  */
 function specifiedSince(before: JsonObject, now: JsonObject): readonly string[] {
@@ -85,8 +85,8 @@ export function fakeChanges(now: JsonObject): readonly NodeChange[] {
 }
 
 /**
- * Restores driver, interfaces and `instance_info`. Protection and lessee that an operator set since
- * are kept.
+ * Restores driver, interfaces and `instance_info`. Keeps the protection and lessee that an operator
+ * has set in the meantime.
  * @param exact also remove new keys of `instance_info`
  */
 export function swapChanges(before: JsonObject, now: JsonObject, exact: boolean): NodeChange[] {
@@ -117,7 +117,7 @@ export function notAsBefore(before: JsonObject, now: JsonObject): readonly strin
   ]);
 }
 
-/** The same including these values. */
+/** As `notAsBefore`, including these values. */
 export function changedSince(before: JsonObject, now: JsonObject): readonly string[] {
   return [...notAsBefore(before, now), ...differing(before, now, specifiedSince(before, now))];
 }
@@ -133,7 +133,7 @@ function differing(
   });
 }
 
-/** Why protection must not be removed: it was set or changed since. Else null. */
+/** Why protection must not be removed: it was set or changed in the meantime. Else null. */
 export function protectedSince(before: JsonObject, now: JsonObject): string | null {
   const names = ["protected", "protected_reason"];
   return now.protected === true && differing(before, now, names).length > 0

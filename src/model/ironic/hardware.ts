@@ -42,7 +42,7 @@ export interface ReleaseHardware {
   readonly drivers: ReadonlyMap<string, Driver>;
   /** By power or management interface. */
   readonly requirements: ReadonlyMap<string, ReleaseRequirements>;
-  /** Drivers of other releases, with these: `juno..ocata`. */
+  /** Drivers of other releases, with their releases: `juno..ocata`. */
   readonly elsewhere: ReadonlyMap<string, Releases>;
 }
 

@@ -134,7 +134,7 @@ export interface RecordClient {
 
 export interface NotWritten {
   readonly reason: string;
-  /** Another user has it or its name, or was faster. */
+  /** Another user has the node or the record's name, or was faster. */
   readonly taken: boolean;
   /** The credentials lack the privilege. */
   readonly denied?: boolean;

@@ -54,7 +54,7 @@ export interface Target {
   readonly perform: (steps: readonly Step[], hooks: Hooks) => Promise<Outcome>;
   /** Preview of `perform` for deletions, without locks and writes. */
   readonly judge: (steps: readonly Step[]) => Promise<RemovalForecast>;
-  /** @throws MigrationError N2I-E302 if another process holds it */
+  /** @throws MigrationError N2I-E302 if another process holds the lock */
   readonly lock: () => Promise<Lock>;
 }
 

@@ -2,7 +2,7 @@ import type { ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
 import { MigrationError } from "../../lib/error.ts";
 import { isSecretName } from "../secret.ts";
 
-/** Reported faults per document. The rest are counted. */
+/** Maximum number of reported faults per document. Further faults are counted. */
 const AT_ONCE = 50;
 
 /**

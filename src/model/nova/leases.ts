@@ -33,7 +33,7 @@ function milliseconds(name: string, empty: boolean): Column {
 export const LEASE_COLUMNS: readonly Column[] = [
   // UTC, for display.
   { name: "service_heartbeat_at", type: "datetime", null: true },
-  // The same in milliseconds since 1970 by the server's clock. Only this is compared.
+  // The heartbeat in milliseconds since 1970 by the server's clock. Only this is compared.
   milliseconds("service_heartbeat_ms", true),
   // Incremented at each change of the owner.
   { name: "service_epoch", type: "bigint", null: false, default: 0 },

@@ -33,7 +33,7 @@ export interface LegacyMove {
   /** bm_nodes.task_state before and after. */
   readonly before: string | null;
   readonly after: string | null;
-  /** An earlier move died: it is already `migrating`. */
+  /** An earlier move died, so the machine is already `migrating`. */
   readonly begun: boolean;
   readonly tenant: LegacyTenantMove | null;
   /** Whether its boot files are created on the new host. */

@@ -18,7 +18,7 @@ const RELEASES: readonly (readonly [number, string])[] = [
   [423, "Xena or later"],
 ];
 
-/** Stands for alembic. sqlalchemy-migrate never had it. Heads are compared instead. */
+/** Stands for alembic: sqlalchemy-migrate never had this version. Heads are compared instead. */
 export const ALEMBIC = 423;
 
 /** Oldest first. None removes a column we read. @source nova nova/db/main/migrations/versions */
@@ -77,7 +77,7 @@ const API_RELEASES: readonly (readonly [number, string])[] = [
   [73, "Xena or later"],
 ];
 
-/** The same for nova_api. */
+/** As `ALEMBIC`, for nova_api. */
 export const ALEMBIC_API = 73;
 
 /** Heads of nova_api, oldest first. @source nova nova/db/api/migrations/versions */

@@ -17,7 +17,7 @@ export interface NovaTables {
   readonly baremetal: readonly string[];
   /** Host -> hypervisor types of its live compute nodes with other drivers. */
   readonly foreign: ReadonlyMap<string, readonly string[]>;
-  /** Host -> live instances on those. */
+  /** Host -> live instances on these compute nodes. */
   readonly guests: ReadonlyMap<string, number>;
 }
 

@@ -155,7 +155,7 @@ function text(fields: HeaderFields, name: string): string | undefined {
   return typeof found === "string" ? found : found?.join(",");
 }
 
-/** Reads `compute 2.9` from a list that may name other services. The last entry counts. */
+/** Reads `compute 2.9` from a list that may name other services. The last entry applies. */
 function modern(header: string | undefined): string | undefined {
   const versions = (header ?? "").split(",").map((one) => one.trim().split(/\s+/));
   const compute = versions.filter(([service]) => service?.toLowerCase() === "compute");

@@ -14,7 +14,7 @@ function requestedRule(action: "list" | "show"): RequestedRule {
   return {
     names: [
       today,
-      // Kilo through Ussuri, deprecated since.
+      // Kilo through Ussuri, then deprecated.
       ROOT,
       // The v2 API, Juno through Mitaka.
       "compute_extension:baremetal_nodes",

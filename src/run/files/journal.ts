@@ -16,7 +16,7 @@ import { checkLost, checkRunIdentity, JOURNAL, rememberStarted } from "./run-ide
 export type Journal = Awaited<ReturnType<typeof openJournal>>;
 
 const BEGINNING = '{"do":"open"';
-/** Bytes. A finished run of 100,000 machines has a seventh of it. */
+/** Maximum bytes. The journal of a finished run of 100,000 machines has a seventh of this. */
 const LARGEST = 500 * 1024 * 1024;
 const NONE_BEFORE = "0".repeat(16);
 
@@ -137,7 +137,7 @@ type Parsed = Awaited<ReturnType<typeof parseJournal>>;
 async function parseJournal(handle: FileHandle, path: string) {
   const content = await contentOf(handle, path, "a journal", LARGEST);
   const bytes = content.lastIndexOf(0x0a) + 1;
-  // An invalid byte is a better error than its line.
+  // An error about the invalid byte is clearer than one about its line.
   if (!isUtf8(content.subarray(0, bytes))) throw journalFault(path, "is not valid UTF-8");
   const entries: Entry[] = [];
   let prev = NONE_BEFORE;

@@ -110,7 +110,7 @@ export async function writeNote({ path }: RunFolder, name: string, note: Json): 
   await writeAtomic(path, name, `${JSON.stringify(note, null, 2)}\n`);
 }
 
-/** Bytes that an unprivileged user may write there. @throws MigrationError N2I-E120 */
+/** Bytes that an unprivileged user may write in this folder. @throws MigrationError N2I-E120 */
 export async function freeSpace(path: string): Promise<number> {
   try {
     const { bavail, bsize } = await statfs(path);

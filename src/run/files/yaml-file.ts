@@ -10,7 +10,7 @@ const LIMIT = 16 * 1024 * 1024;
 
 /**
  * The text of a document.
- * @param trusted it determines where we write, so only this user and root may be able to change it
+ * @param trusted the file determines where we write, so only this user and root may change it
  * @throws MigrationError N2I-E103
  */
 export function readDocument(file: string, { trusted = false } = {}): string {
@@ -44,7 +44,7 @@ export function readDocument(file: string, { trusted = false } = {}): string {
   }
 }
 
-/** Reported faults. The rest are counted. */
+/** Maximum number of reported faults. Further faults are counted. */
 const AT_ONCE = 20;
 
 /** Faults have line and kind, no text, which may be a secret. @throws MigrationError N2I-E103 */

@@ -48,7 +48,7 @@ function refusalsOf(file: string): Refuse {
 
 function writtenIn(text: string, refuse: Refuse): ReadonlyMap<string, Written> {
   const { isMap, isScalar, LineCounter, parseDocument } = require("yaml") as typeof import("yaml");
-  // PyYAML reads YAML 1.1, where the last of two equal keys counts.
+  // PyYAML reads YAML 1.1, where the last of two equal keys applies.
   const lineCounter = new LineCounter();
   const options = { version: "1.1", uniqueKeys: false, lineCounter } as const;
   const document = readable(() => parseDocument(text, options), refuse);
@@ -108,7 +108,7 @@ function link(
   return rules;
 }
 
-/** The newest name in the file counts. An older rule that only names the newest is skipped. */
+/** The newest name in the file applies. An older rule that only names the newest is skipped. */
 function inForce(
   { names: [today, ...older], inCode: defaults }: RequestedRule,
   understood: (name: string) => Expression | undefined,

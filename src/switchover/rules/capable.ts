@@ -5,7 +5,7 @@ import { counted } from "../../lib/text.ts";
 import type { NodeDetail, SwitchFault, VolumeConnector } from "../../model/switchover.ts";
 import { SWITCH_MARK } from "./switching.ts";
 
-/** Connectors of the hardware stay with the node. Others belong to the instance. */
+/** Hardware connectors stay with the node. Other connectors belong to the instance. */
 const OF_HARDWARE: ReadonlySet<string> = new Set(["wwpn", "wwnn", "mac"]);
 
 function isOfHardware({ type }: VolumeConnector): boolean {

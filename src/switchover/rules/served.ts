@@ -144,7 +144,7 @@ const STATUSES: { readonly [code in RefusalCode]?: number } = {
   "N2I-E392": 400,
 };
 
-/** Nothing was changed by other errors, and a retry may succeed. */
+/** After any other error, nothing has changed, and a retry may succeed. */
 export function statusOf(code: RefusalCode): number {
   return STATUSES[code] ?? 503;
 }

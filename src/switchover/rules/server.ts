@@ -70,7 +70,7 @@ const GUARD = "migrating";
 /** A step of a switchover in Nova's rows. */
 export interface SwitchedRow {
   readonly forth: NovaStep;
-  /** The first one that matches the row is made. Null: no rollback is possible. */
+  /** The first step that matches the row is performed. Null: no rollback is possible. */
   readonly back: readonly NovaStep[] | null;
 }
 

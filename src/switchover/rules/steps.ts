@@ -72,7 +72,7 @@ function row(step: string, call: string, before: string, after: string): SwitchS
   return { step, call, before, after };
 }
 
-/** Changes in Nova and Placement; empty if Nova's rows are left. */
+/** Changes in Nova and Placement; empty if the plan does not change Nova's rows. */
 function serverRows({ server }: Switchover, from: string, to: string) {
   if (server === null) return { hold: [], rows: [], free: [] };
   const update = (columns: string): string => `UPDATE instances id ${server.id}: ${columns}`;

@@ -64,7 +64,7 @@ export interface SwitchedServer {
   readonly uuid: string;
   readonly from: ServerLocation;
   readonly to: ServerLocation;
-  /** Stopped in Nova, which powers its machine off at the next power sync. */
+  /** The server is stopped in Nova, which powers the machine off at the next power sync. */
   readonly stopped: boolean;
   readonly placement: boolean;
 }

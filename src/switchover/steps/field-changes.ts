@@ -72,7 +72,7 @@ export function patchOf(
   const openIn = (node: JsonObject): readonly NodeField[] =>
     changes.filter(({ path, after }) => !isSame(valueAt(node, path), after));
   const is = (node: JsonObject): boolean => openIn(node).length === 0;
-  // After a lock, the node may have been changed by others.
+  // While the node was locked, another user may have changed it.
   const may = (node: JsonObject): string | null => {
     const other = openIn(node).find(({ path, before }) => !isSame(valueAt(node, path), before));
     return other === undefined ? null : changedBy(uuid, other);
@@ -81,7 +81,7 @@ export function patchOf(
 }
 
 function changedBy(node: string, { path }: NodeField): string {
-  return `${path.join(".")} of node ${node} was changed by others`;
+  return `${path.join(".")} of node ${node} was changed by another user`;
 }
 
 function valueAt(node: JsonObject, [name, key]: NodeField["path"]): Json | undefined {

@@ -69,7 +69,7 @@ function marked(side: SwitchSide, before: Json | undefined, after: Json | undefi
   return { side, path: ["extra", SWITCH_MARK], before, after };
 }
 
-/** Removes the instance from the source. Ironic deletes its allocation, which is created later. */
+/** Removes the instance from the source. Ironic deletes its allocation. A later step creates it. */
 export function unlinkStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const changes = [field("source", ["instance_uuid"], plan.instance_uuid, undefined)];
@@ -238,7 +238,7 @@ export function releaseStep(at: SwitchAt): SwitchStep {
           : [field(side, ["automated_clean"], false, image.automated_clean)],
       );
       const marks = SIDES.map((side) => marked(side, plan.id, undefined));
-      // Values changed by others are kept.
+      // Values that another user changed are kept.
       const { todo } = await compared(at, [...clean, ...marks], "after");
       return todo.length === 0 ? REACHED : next(todo, {});
     },

@@ -19,7 +19,7 @@ const PASSES = 300_000;
 /** Waits for a busy spare until the limit, because its conductor may be down. */
 export function spareTimeout({ now }: Pick<SwitchAt, "now">) {
   let since: number | null = null;
-  /** @returns null if it is not busy */
+  /** @returns null if the spare is not busy */
   return (spare: JsonObject): SwitchPosition | null => {
     if (!isBusy(spare)) {
       since = null;
@@ -37,7 +37,7 @@ export function spareTimeout({ now }: Pick<SwitchAt, "now">) {
   };
 }
 
-/** The BMC reports on. An unreachable BMC leaves an error, or null. */
+/** Whether the BMC reports power on. If it is unreachable, Ironic has an error or null. */
 export function isLive({ power_state, last_error }: JsonObject): boolean {
   return power_state === "power on" && (last_error ?? null) === null;
 }
@@ -77,7 +77,7 @@ export function otherMark(node: JsonObject): string {
   return `node ${String(node.uuid)} is in switchover ${String(markOf(node))}: extra.${SWITCH_MARK}`;
 }
 
-/** Source, destination. */
+/** The source and the destination, in this order. */
 export function bothNodes({ calls, plan }: Pick<SwitchAt, "calls" | "plan">) {
   return inOrder([calls.read(plan.source), calls.read(plan.destination)]);
 }

@@ -24,7 +24,7 @@ export function serverStep(at: SwitchAt, step: "hold" | "rows" | "free"): Switch
   };
 }
 
-/** @param ways the first one that matches the row is made */
+/** @param ways the first step that matches the row is performed */
 async function rowPosition(at: SwitchAt, ways: readonly NovaStep[]): Promise<SwitchPosition> {
   const nova = novaOf(at);
   const whys: string[] = [];
@@ -41,7 +41,7 @@ async function rowPosition(at: SwitchAt, ways: readonly NovaStep[]): Promise<Swi
   return blocked(...whys.slice(0, 1));
 }
 
-/** Nova offers the destination to no one, because it is in use. */
+/** Nova does not offer the destination, because it is in use. */
 export function placementStep(at: SwitchAt): SwitchStep {
   const { server, source, destination } = at.plan;
   return {

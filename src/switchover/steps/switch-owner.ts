@@ -10,7 +10,7 @@ import {
   type Write,
 } from "./switch-part.ts";
 
-/** The reasons against a write by the current marks; empty: it is made. */
+/** The reasons against a write, from the current marks; empty: the write is made. */
 type Against = (write: Pick<Write, "on">) => readonly string[];
 
 /**

@@ -62,11 +62,11 @@ export interface SwitchPosition extends Position {
   readonly image?: JsonObject;
   /** Called when the calls are made, not for a preview. */
   readonly acting?: () => void;
-  /** The node that others have taken. */
+  /** The node that another user has taken. */
   readonly taken?: SwitchSide;
   /** The error code after a rollback, for a node that is taken while the source is on. */
   readonly code?: RefusalCode;
-  /** The source is not proved off; in a rollback, the spare. */
+  /** Not proved off: the source or, in a rollback, the spare. */
   readonly unproven?: true;
   /** All conflicts are on nodes of another switchover. */
   readonly isTheirs?: true;
@@ -93,7 +93,7 @@ export function blocked(...reasons: readonly string[]): SwitchPosition {
   return { is: "other", reasons, todo: [] };
 }
 
-/** Others have taken the destination. */
+/** Another user has taken the destination. */
 export function taken(reason: string): SwitchPosition {
   return { ...blocked(reason), taken: "destination" };
 }
@@ -125,7 +125,7 @@ export function switchPart({ calls, recordsOf }: SwitchAt, step: SwitchStep): Sw
   };
 }
 
-/** The rollback of a step: changes by others are kept and reported. */
+/** The rollback of a step: changes by other users are kept and reported. */
 export function switchBackPart(
   { calls }: SwitchAt,
   { name, lookBack }: SwitchStep,

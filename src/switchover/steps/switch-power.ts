@@ -63,7 +63,7 @@ export function destinationStep(at: SwitchAt): SwitchStep {
   };
 }
 
-/** Only once, and not if another node has a volume or the BMC was fenced. */
+/** Powers on only once, and not if another node has a volume or the BMC was fenced. */
 function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<SwitchPosition> {
   let isTried = false;
   return async ({ power_state }) => {

@@ -28,7 +28,7 @@ interface Listed {
 }
 
 /**
- * @returns null if the command did not start. Text of the login shell before it is ignored.
+ * @returns null if the command did not start. Ignores text that the login shell printed first.
  * @source virsh-ask.ts
  */
 export function takeApart(output: string, mark: string): Listed | null {

@@ -46,7 +46,7 @@ interface Tls {
   readonly cert?: string;
   readonly key?: string;
   readonly checkServerIdentity?: () => undefined;
-  /** mysql2 checks no host name without it. */
+  /** Without verifyIdentity, mysql2 does not check the host name. */
   readonly verifyIdentity?: boolean;
 }
 

@@ -102,7 +102,7 @@ function guarded(parts: Parts, password: string | null): DatabaseAddress {
 
 /**
  * User and password are percent-decoded. `database` is the text after the slash, not decoded, as in
- * SQLAlchemy, and null without a slash. Of repeated options the last one counts.
+ * SQLAlchemy, and null without a slash. The last of repeated options applies.
  */
 type DatabaseUrl = ReturnType<typeof parseDatabaseUrl>;
 

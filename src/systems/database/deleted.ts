@@ -31,12 +31,12 @@ export function softDeleted(value: unknown): Deleted {
   return Number.isNaN(number) ? "unreadable" : number !== 0;
 }
 
-/** Excludes most deleted rows to save reading. `softDeleted` decides about the rest. */
+/** Excludes most deleted rows to save reading. `softDeleted` checks the remaining rows. */
 export function mayBeLive(column = "deleted"): string {
   return `COALESCE(CAST(${column} AS CHAR(8)),'') NOT IN ('1','true')`;
 }
 
-/** Nova's value: 0, or the id of the deleted row. Of a BIT column 0 or 1. */
+/** Nova's value: 0, or the id of the deleted row. For a BIT column, 0 or 1. */
 export function deletedNumber(value: unknown): number | null {
   const deleted = softDeleted(value);
   if (deleted === null || deleted === "unreadable") return null;

@@ -58,7 +58,7 @@ const MEANING: readonly (readonly [RegExp, RefusalCode, string])[] = [
 function codeOf(error: unknown): string {
   if (typeof error !== "object" || error === null) return "";
   const text = error instanceof Error ? error.message : "";
-  // Percona XtraDB Cluster has no code for it.
+  // Percona XtraDB Cluster has no code for this error.
   if (/GET_LOCK.*pxc_strict_mode/.test(text)) return "PXC_STRICT";
   if ("code" in error && typeof error.code === "string") return error.code;
   if (/server does not support SSL/.test(text)) return "HANDSHAKE_NO_SSL_SUPPORT";
@@ -80,7 +80,7 @@ export const isOfEncryption = coded(
 
 export const isUnknownName = coded(/^ER_UNKNOWN_SYSTEM_VARIABLE$/);
 
-/** Whether a conflict with another session caused it, so that a retry may succeed. */
+/** Whether a conflict with another session caused the error, so that a retry may succeed. */
 export const isContended = coded(
   /^(ER_LOCK_DEADLOCK|ER_LOCK_WAIT_TIMEOUT|ER_CHECKREAD|40001|40P01|SQLITE_BUSY.*)$/,
 );

@@ -6,7 +6,7 @@ import type { DatabaseAddress } from "../../model/database.ts";
 const require = createRequire(import.meta.url);
 
 export interface DatabaseTimeout {
-  /** In milliseconds. The connection is closed after it. */
+  /** In milliseconds, after which the connection is closed. */
   readonly limit: number;
   /** Receives a message after half of the time. */
   readonly report: (text: string) => void;
@@ -30,7 +30,7 @@ interface Raw {
 
 /** Closes the socket without a protocol message, because the server does not respond. */
 export function hangUp(raw: unknown): void {
-  // The properties identify the driver. SQLite's has neither.
+  // The properties identify the driver. SQLite's driver has neither.
   const { stream, connection } = raw as Raw;
   (stream ?? connection?.stream)?.destroy();
 }

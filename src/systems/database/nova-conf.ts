@@ -104,7 +104,7 @@ function hostConfig(files: HostFiles, config: OsloConfig, seal: Seal): HostConfi
   };
 }
 
-/** The older name counts only if the newer one is not set, as in oslo.config. */
+/** The older name applies only if the newer one is not set, as in oslo.config. */
 function extraSpecs(config: OsloConfig): { readonly [key: string]: string } {
   const key = ["flavor_extra_specs", "instance_type_extra_specs"].find(
     (name) => config.where(SECTION, name) !== null,

@@ -60,7 +60,7 @@ const FROZEN: { readonly [engine in Engine]: string | null } = {
 };
 
 /**
- * Settings of every connection: strict mode, UTC, and read-only until `writing` starts. Those of
+ * Settings of every connection: strict mode, UTC, and read-only until `writing` starts. Settings of
  * the server, database or user could change results, written values or the snapshot, or end the
  * connection that holds the lock.
  */
@@ -87,7 +87,7 @@ const SESSION: { readonly [engine in Engine]: readonly string[] } = {
   sqlite: ["PRAGMA busy_timeout=20000", "PRAGMA foreign_keys=ON", "PRAGMA query_only=ON"],
 };
 
-/** A Galera node applies earlier commits first, so a row still on its way does not seem deleted. */
+/** A Galera node applies earlier commits first, so a row in replication does not seem deleted. */
 const SYNCED = "SET SESSION wsrep_sync_wait=15";
 
 /** Last setting of a connection whose statements are autocommitted writes. */

@@ -7,7 +7,7 @@ import type { RawRow } from "./rows.ts";
 const MARK = randomBytes(8).toString("hex");
 
 /**
- * Identify a session: a marker, and a default value that the server then attributes to the client.
+ * These identify a session: a marker, and a default value that the server attributes to the client.
  * Both are harmless if a pooler keeps the session for others.
  */
 export const LOGIN_OPTIONS = `-c nova2ironic.session=${MARK} -c array_nulls=on`;

@@ -155,7 +155,7 @@ async function makePorts(
   return true;
 }
 
-/** Limit for one state. A conductor gives up a BMC long before. */
+/** Limit for one state. A conductor gives up on a BMC long before. */
 const PATIENCE_MS = 600_000;
 const FIRST_LOOK_MS = 60;
 const LONGEST_LOOK_MS = 1500;
@@ -249,7 +249,7 @@ async function drive(
   }
 }
 
-/** The node after an accepted call, if that needs no read. */
+/** The node after an accepted call, if the call shows it without a read. */
 function nodeAfter({ rows }: Link, { shows }: Call, found: Row, body: unknown): Row | null {
   if (shows === "later") return null;
   if (shows !== "answer") return { ...found, ...shows };

@@ -31,7 +31,7 @@ function marks({ changeChecked }: Client, mark: string) {
     async reserve(node: string, server: string): Promise<Written<RunningNode>> {
       let taken = false;
       let reserved: RunningNode | null = null;
-      // Another mark may have been written in between. The last one counts.
+      // Another mark may have been written in between. The last write wins.
       const reason = await changeChecked(node, "PATCH", {
         must(now) {
           reserved = now;

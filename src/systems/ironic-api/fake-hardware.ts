@@ -132,7 +132,7 @@ function exchange({ read, change }: Client) {
   return {
     /**
      * Null only if no call for the node can reach its machine any more. A machine whose power
-     * changed since keeps its hardware, because Ironic, which accepts power calls in maintenance,
+     * has changed keeps its hardware, because Ironic, which accepts power calls in maintenance,
      * would restore the old state.
      *
      * @source ironic 21.4: conductor/manager.py, change_node_power_state

@@ -124,7 +124,7 @@ export function isPassing(planned: Row, found: Row): boolean {
   return ON_WAY[String(found.provision_state)] === "passes" || isPassedThrough(planned, found);
 }
 
-/** Whether a rollback of this tool started to delete it. */
+/** Whether a rollback of this tool started to delete the node. */
 export function isBeingUndone({ maintenance, maintenance_reason }: Row): boolean {
   return maintenance === true && maintenance_reason === UNDOING;
 }

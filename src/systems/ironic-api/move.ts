@@ -32,7 +32,7 @@ interface History {
   managed: boolean;
   /** The error of the first adoption. */
   failed: string | null;
-  /** `adopt` was accepted after it. */
+  /** `adopt` was accepted after that error. */
   retried: boolean;
 }
 

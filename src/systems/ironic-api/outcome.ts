@@ -8,13 +8,13 @@ export interface AdoptedMachine {
   readonly ports: readonly Row[];
 }
 
-/** Ids are those of steps. */
+/** The ids are step ids. */
 export interface AdoptionOutcome {
   readonly done: string[];
   readonly found: string[];
   readonly skipped: { readonly id: string; readonly reason: string }[];
   failed: string | null;
-  /** Its objects in Ironic, for messages. Empty if none is ours. */
+  /** The machine's objects in Ironic, for messages. Empty if none is ours. */
   state: string;
   /** An error that stops all machines. */
   broke: MigrationError | null;

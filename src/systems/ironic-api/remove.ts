@@ -99,7 +99,7 @@ async function takeBack(
 ): Promise<void> {
   const { uuid, node, ports } = machine;
   const ids = idsOf(machine);
-  // Existed at the DELETE, so they count as deleted even if the response was lost.
+  // Objects that existed at the DELETE count as deleted, even if the response was lost.
   const attempted = new Set<string>();
   const end = (): void => {
     outcome.done.push(...ids.filter((id) => attempted.has(id)));

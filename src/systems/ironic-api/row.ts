@@ -27,7 +27,7 @@ export function rowsOf(doc: RestDoc, minor: number, seal: Seal) {
             value === MASK ? MASKED : null,
           );
       const { traits } = row;
-      // The service does not order them.
+      // The service does not order traits.
       if (Array.isArray(traits)) row.traits = traits.map(String).toSorted();
       return row;
     },

@@ -115,7 +115,7 @@ async function readNode(service: RestService, ident: string): Promise<NodeIn | n
   const body = await service.ask(`/v1/nodes/${encodeURIComponent(idOrName)}`);
   if (body === null) return null;
   const node = nodeIn(service, body as Json); // parsed JSON
-  // A node with a uuid as its name is not meant.
+  // A node whose name is a uuid is not matched.
   const is = isUuid(ident) ? node.uuid === ident.toLowerCase() : node.name === ident;
   // The database may compare names case-insensitively.
   if (!is && !isUuid(ident) && node.name?.toLowerCase() === ident.toLowerCase()) return null;

@@ -69,8 +69,8 @@ async function writeAll(
 }
 
 /**
- * Whether our load wrote a changed row. A rolled-back batch leaves none, so another user may have
- * its uuid.
+ * Whether our load wrote a changed row. A rolled-back batch leaves no rows, so another user may
+ * have its uuid.
  */
 function isLoaded(resource: Step["resource"], planned: Row, found: Row): boolean {
   if (resource === "port") return found.node_uuid === planned.node_uuid;

@@ -48,7 +48,7 @@ export function createHandover(database: Database, release: Release): Handover {
     },
     // A conductor would restore a power state recorded before the maintenance.
     clear: (uuid) => set("releasing a node", uuid, STAGED, null, { power_state: null }),
-    // Conductors do not update it in maintenance, and Nova powers off machines by a stale value.
+    // In maintenance, conductors do not update power_state, and Nova acts on a stale value.
     stage: (uuid) => set("staging a node", uuid, null, STAGED, { power_state: null }),
     service: () => readService(database, release),
   };

@@ -8,7 +8,7 @@ interface ComputeStart {
   readonly driver: string;
 }
 
-/** Each nova-compute logs it first at its start, since Havana. */
+/** Each nova-compute logs this line first when it starts, since Havana. */
 const LOADING = /Loading compute driver '([^']+)'/;
 const IRONIC = /(?:^|\.)ironic\.(?:driver\.)?IronicDriver$/;
 /** Warnings of the ironic driver without a connection or without resources. */

@@ -1,7 +1,7 @@
 import type { FileHandle } from "node:fs/promises";
 import { logFault, openLog } from "./scan.ts";
 
-/** Bytes per read at most. Of a larger gain only the end is read. */
+/** Maximum bytes per read. Of a larger addition, only the end is read. */
 const MOST = 4 * 1024 * 1024;
 /** Bytes at the beginning that identify a log. */
 const HEAD = 256;
@@ -31,7 +31,7 @@ export async function follow(path: string) {
       await reopened.handle.close();
       const other = !same(before.head, reopened.head);
       if (other) before.offset = 0;
-      // During a copy over it, the file is shorter than before.
+      // While a copy overwrites the file, it is shorter than before.
       if (other || reopened.head.length > before.head.length) before.head = reopened.head;
       return gained(before);
     }

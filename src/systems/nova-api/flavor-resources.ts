@@ -2,7 +2,7 @@ import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import type { FlavorResources } from "../../model/ironic/manage.ts";
 import { ask, type ServiceSession } from "../openstack/session.ts";
 
-/** Nova's Ironic driver copies it to `instance_info`. @source nova 26: virt/ironic/patcher.py */
+/** Copied to `instance_info` by Nova's Ironic driver. @source nova 26: virt/ironic/patcher.py */
 const CAPABILITY = /^capabilities:(.+)$/;
 
 /** `resources:VCPU`, `trait:CUSTOM_RAID`, with a suffix for request groups. */

@@ -24,7 +24,7 @@ export type Turned = "ACTIVE" | "SHUTOFF";
 
 export interface MadeServer {
   readonly id: string;
-  /** Requested more than once, so a delayed call may have created another. */
+  /** Requested more than once, so a delayed call may have created another server. */
   readonly again?: boolean;
 }
 
@@ -64,7 +64,7 @@ const OF_THERE = "2.20";
  * Whether creation is the only recorded action. Nova records an action before nova-compute receives
  * it, except a delete while nova-compute is down. False if unknown.
  *
- * @source nova: compute/api.py, _record_action_start, _local_delete; no word of it goes to Neutron
+ * @source nova: compute/api.py, _record_action_start, _local_delete; Neutron is not called
  */
 export async function isUntouched(session: ServiceSession, id: string): Promise<boolean> {
   const body = await orNull(ask(session.at(OF_THERE), `/servers/${id}/os-instance-actions`));

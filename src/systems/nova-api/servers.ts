@@ -120,7 +120,7 @@ async function twins({ session }: At, mark: string, id: string): Promise<readonl
   return all.filter((one) => one.id !== id && one.node === null && unsure(one) === null);
 }
 
-/** Waits until Nova has no task for it. */
+/** Waits until Nova has no task for the server. */
 async function waitUntilIdle(at: At, id: string): Promise<NovaServer | null> {
   let now = await read(at.session, id);
   for (let tries = 0; tries < MOST; tries += 1) {
@@ -209,7 +209,7 @@ function callStateOf(reason: string | null): CallState {
   return reason === null ? "open" : { reason };
 }
 
-/** Nova refuses it in some statuses, which the next read shows. */
+/** Nova refuses the action in some statuses, which the next read shows. */
 async function turn(at: At, id: string, to: Turned, may: May): Promise<string | null> {
   const action = to === "ACTIVE" ? "os-start" : "os-stop";
   let untold = true;

@@ -96,7 +96,7 @@ async function readVolumes(
   return [...found];
 }
 
-/** Null before Liberty, which introduced the column. nova-compute reads no such records there. */
+/** Null before Liberty, which introduced the column. Before, nova-compute read no such records. */
 export async function readEvacuations(
   database: Database,
   instances: Iterable<string>,

@@ -69,7 +69,7 @@ const FLAVOR: { readonly [table: string]: string } = {
   flavor_extra_specs: "flavor_id",
 };
 
-/** Rows without an id in their key. Those of extra specs are read at once. */
+/** Rows without an id in their key. Rows of extra specs are read together. */
 async function specsOf(
   database: Database,
   table: string,

@@ -37,5 +37,5 @@ export async function needRights(database: Database, privileges: Privileges): Pr
   );
 }
 
-/** Aggregates: in nova through Mitaka, in nova_api since. */
+/** Aggregates: in nova through Mitaka, in nova_api since Newton. */
 export const AGGREGATES: readonly string[] = ["aggregates", "aggregate_hosts"];

@@ -104,7 +104,7 @@ export async function readComputeUuids(
 }
 
 /**
- * Their allocation needs a resource class, which the embedded flavor does not request.
+ * Instances whose allocation needs a resource class that the embedded flavor does not request.
  *
  * @source facts/ironic.md 5.3
  */

@@ -78,7 +78,7 @@ export async function servedElsewhere(
 }
 
 /**
- * Nodes that only instances name come last. They may be of another driver. The ironic driver names
+ * Nodes that only instances name come last, and may have another driver. The ironic driver names
  * nodes by uuid.
  */
 export async function* everyNode(database: Database): AsyncGenerator<readonly string[]> {

@@ -37,7 +37,7 @@ export const ENVIRONMENT = "OS_*";
 export type Auth =
   | {
       readonly kind: "none";
-      /** auth_type is set explicitly. Otherwise there is just no auth_url. */
+      /** auth_type is set explicitly. Otherwise, auth_url is missing. */
       readonly explicit: boolean;
     }
   | { readonly kind: "basic"; readonly user: string; readonly password: () => string }

@@ -1,4 +1,4 @@
-/** Runs work. The first work gets a function that starts the others, which get null. */
+/** Runs tasks. The first task gets a function that starts the others, which get null. */
 type Alone = <T>(work: (passed: (() => void) | null) => Promise<T>) => Promise<T>;
 
 /** The others start when the first calls `passed`, ends or fails, or after `most` milliseconds. */

@@ -48,7 +48,7 @@ export function answerHere(origin: string, answer: AnswersHere | null): void {
   else here.set(origin, answer);
 }
 
-/** Bytes of a response. A detailed page of 1000 nodes has a sixth of it. */
+/** Maximum bytes of a response. A detailed page of 1000 nodes has a sixth of this. */
 const MOST = 64 * 1024 * 1024;
 
 /** Node's longest timer. A longer one fires at once. */
@@ -135,7 +135,7 @@ async function send(
   };
   const isTls = at.protocol === "https:";
   const late = new AbortController();
-  // Unlike AbortSignal.timeout, it keeps the process alive.
+  // Unlike AbortSignal.timeout, this timer keeps the process alive.
   const timer = setTimeout(() => late.abort(), limit);
   const { signal } = late;
   const request = isTls

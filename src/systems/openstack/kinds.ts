@@ -8,7 +8,7 @@ export interface ServiceKind {
   readonly replacement?: string;
   /** Headers for a microversion. */
   readonly pin: (microversion: string) => { readonly [name: string]: string };
-  /** How to give its URL. */
+  /** How to specify its URL. */
   readonly fix: string;
 }
 

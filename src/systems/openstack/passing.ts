@@ -21,7 +21,7 @@ interface Asking {
   readonly now?: () => number;
 }
 
-/** Repeats a read for about twelve seconds plus the calls' own limits, or once if it is silent. */
+/** Repeats a read for about twelve seconds plus the calls' limits, or once on a silent service. */
 export async function askUntilAnswered<T extends Tried>(
   put: () => Promise<T>,
   { silent = SILENT_MS, now = () => performance.now() }: Asking = {},

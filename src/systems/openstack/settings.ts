@@ -70,7 +70,7 @@ export function cloudOf(settings: Settings, from: string, home = homedir()): Clo
 }
 
 function ofEach<T>(of: (service: CloudService) => T): { readonly [service in CloudService]: T } {
-  // It has a key for each service.
+  // The object has a key for each service.
   return Object.fromEntries(SERVICES.map((service) => [service, of(service)])) as never;
 }
 

@@ -176,7 +176,7 @@ export async function undoStep(
   }
 }
 
-/** What replaced the folder or name, or null for another error. */
+/** The state that replaced the folder or name, or null for another error. */
 function insteadOf({ code, cause }: MigrationError): "gone" | "other" | null {
   if (code === "N2I-E300") return "other";
   switch (systemCode(cause)) {

@@ -42,7 +42,7 @@ export async function inFolderOf<T>(
   }
 }
 
-/** Follows no link and waits for nothing. */
+/** Follows no links and does not block. */
 export async function inspect(root: string, path: string): Promise<Found> {
   try {
     const at = join(root, path);

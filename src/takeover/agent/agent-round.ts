@@ -50,7 +50,7 @@ interface Around {
 
 /** Machines per pass. @source systems.md A4: periodic_max_workers of Ironic */
 const PASS = 8;
-/** Milliseconds that a host's lock lasts during its fence. */
+/** Lifetime of the host lock while the host is being fenced, in milliseconds. */
 const LOCK = 30_000;
 /** Milliseconds until a lock is tried again, longer with each attempt. */
 const PACE = 100;
@@ -58,7 +58,7 @@ const LONGEST_PACE = 5_000;
 /** Milliseconds until waiting for a lock is reported, doubled by each report. */
 const REPORT = 60_000;
 
-/** One statement. There are no dead hosts if this host must not act. */
+/** One statement. Returns no dead hosts if this host must not act. */
 export async function scanLeases({ parts, watch, reporter, ended }: Around) {
   const leases = await readLeases(parts.leases);
   const judged = judgeLeases(leases, watch.state());
@@ -67,7 +67,7 @@ export async function scanLeases({ parts, watch, reporter, ended }: Around) {
   return { leases, dead: !ended() && isLive(mine) ? judged.dead : [] };
 }
 
-/** The same with Nova's current state, which may have changed during a wait. */
+/** As `scanLeases`, with Nova's current state, which may have changed during a wait. */
 async function scanNow(around: Around) {
   around.watch.saw(await around.parts.services());
   return scanLeases(around);
@@ -105,7 +105,7 @@ export async function takeFrom(around: Around, lease: Lease): Promise<"all" | "l
   return processed.size > 0 ? "left" : "others";
 }
 
-/** A refusal for some machines must not stop the others. */
+/** A refusal for some machines must not stop the takeover of the others. */
 async function withoutRefusal(
   { reporter, onSkipped }: Pick<Around, "reporter" | "onSkipped">,
   from: string,

@@ -48,7 +48,7 @@ export async function openTaker(
   await openRun(run, { create: true });
   const clients = await openLegacyClients(options, keep, { readOnly: false }, report);
   const down = await downTime(options);
-  /** A run per death, which can be inspected and rolled back by itself. */
+  /** One run per dead host, which can be inspected and rolled back separately. */
   const inDeath = (
     name: string,
     take: Pick<Parameters<typeof takeMachines>[2], "from" | "nodes" | "signal">,
@@ -127,7 +127,7 @@ function deadIn(name: string): string | null {
   }
 }
 
-/** One folder must not stop others. @throws MigrationError if a database does not answer */
+/** A bad folder must not stop others. @throws MigrationError if a database does not answer */
 async function refusedAs(name: string, taking: Promise<Taken>): Promise<Taken> {
   try {
     return await taking;
@@ -163,7 +163,7 @@ function createTaker(parts: Taking) {
       try {
         const round = await takeFrom(around, lease);
         if (round === "all") settled.add(host);
-        // Another host may take it, or an operator may solve the problem.
+        // Another host may take over the machines, or an operator may solve the problem.
         else if (round === "left") again();
       } catch (error) {
         reportFailure(parts, host, error, ended());
@@ -228,7 +228,7 @@ function createTaker(parts: Taking) {
 }
 
 function createSilent(watch: ReturnType<typeof createWatch>, clock: () => number) {
-  /** Without machines, until they report or receive a machine. */
+  /** Hosts without machines, until they report or receive a machine. */
   const settled = new Set<string>();
   /** Earliest time of the next attempt, unless they report. */
   const later = new Map<string, number>();

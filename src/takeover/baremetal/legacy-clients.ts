@@ -38,7 +38,7 @@ export interface LegacyClients extends MoveTarget {
   readonly leases: Database;
   readonly source: ServerIdentity;
   readonly look: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>;
-  /** The same for these machines (bm_nodes.uuid), with newly read compute nodes. */
+  /** As `look`, for these machines (bm_nodes.uuid), with newly read compute nodes. */
   readonly lookAt: (nodes: readonly string[]) => Promise<LegacyClients["look"]>;
   readonly boots: Awaited<ReturnType<typeof openBoots>>;
   readonly ports: Ports;
@@ -85,7 +85,7 @@ const WHERE: readonly string[] = [
 
 const SAVED: readonly string[] = [...WHERE, "nova-conf", "tftp-root", "tftp-from", "root-uuid"];
 
-/** The same for read-only commands and rollback: the journal has the tree. */
+/** For read-only commands and rollback, which read the tree from the journal. */
 export async function legacyPlaces(run: RunFolder, options: LegacyPlaces): Promise<LegacyPlaces> {
   return pick(await legacyOptions(run, options), WHERE);
 }

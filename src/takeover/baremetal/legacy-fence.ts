@@ -43,7 +43,7 @@ export async function liftByHand(
   for (const [id, marks] of takenByHand(journal.entries())) {
     await journal.append({ do: "return", part: FENCED, id, at: now(), by });
     const [lease] = await readLeases(leases, id);
-    // A fence by others, or a lifted one, is not changed.
+    // A fence that is lifted, or was set by another user, is not changed.
     const isOwned = lease?.fenced_by != null && marks.includes(lease.fenced_by);
     if (isOwned && (await liftFence(leases, lease))) lifted += 1;
     await journal.append({ do: "returned", part: FENCED, id, at: now() });

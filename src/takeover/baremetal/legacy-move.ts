@@ -31,7 +31,7 @@ export async function moveLegacy(
     for await (const some of machinesOf(plan)) await ofCurrent(some.map(({ move }) => move));
   };
   const moved = await performLegacy(run, clients, plan, sink).finally(() =>
-    // Also after a failure, because the next command may be refused.
+    // Also print the commands after a failure, because the next command may be refused.
     ports().catch(() => undefined),
   );
   checkAny(moved);
@@ -48,8 +48,8 @@ export function legacyMoved({ manifest }: MovePlan, fenced: number, moved: Legac
 }
 
 /**
- * @throws MigrationError N2I-E316 if a host that machines leave reports, N2I-E362 for a lock of
- * others
+ * @throws MigrationError N2I-E316 if a host that machines leave reports, N2I-E362 if another process
+ * has a lock
  */
 export async function performLegacy(
   run: RunFolder,

@@ -152,7 +152,7 @@ export function reportPorts(
   }
   return {
     of,
-    /** Machines that were not moved still boot from their old host. @returns the moved ones */
+    /** Machines that were not moved still boot from their old host. @returns the moved machines */
     async ofCurrent(moves: readonly LegacyMove[]): Promise<readonly LegacyMove[]> {
       const now = await look(moves);
       const moved = moves.filter((move, at) => {

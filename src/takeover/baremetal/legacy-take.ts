@@ -69,10 +69,10 @@ export async function takeMachines(
   for await (const batch of plan.lines())
     for (const { uuid, verdict, findings, legacy } of batch) {
       const whys = findings.map(({ code, place: at, message }) => `${code} ${at}: ${message}`);
-      // Nobody reads an agent's plan, so a removed lock is printed.
+      // No operator reads an agent's plan, so a removed lock is printed.
       if (verdict === "move" && findings.some(({ code }) => code === "N2I-D290"))
         report(`machine:${uuid}: ${whys.join("; ")}.`);
-      // A machine that ends in error moves, and is reported as well.
+      // A machine that ends in error is moved, and also reported.
       if (verdict !== "blocked" && legacy?.after === legacy?.before) continue;
       excluded.push({ id: `machine:${uuid}`, reason: whys.join("; ") });
     }
@@ -92,7 +92,7 @@ export async function takeMachines(
   };
 }
 
-/** For the claim of further machines. @param lease undefined if it was deleted */
+/** The error that stops claims of further machines. @param lease undefined if it was deleted */
 function unfenced(host: string, lease: Lease | undefined): MigrationError {
   if (lease !== undefined)
     return new MigrationError("N2I-E316", `the lease of ${host} is not fenced`);
@@ -119,7 +119,7 @@ async function counting<T>(
   what: string,
   work: (coming: {
     readonly onMoved: (move: LegacyMove) => Promise<void>;
-    /** For machines that moved before. */
+    /** Called for machines that were moved before. */
     readonly movedBefore: (moves: readonly LegacyMove[]) => Promise<void>;
   }) => Promise<T>,
 ): Promise<T> {
@@ -166,7 +166,7 @@ async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
         return moveMachines(
           legacy,
           () => once(machines),
-          // They belong to this host, whatever their former host does.
+          // These machines belong to this host, whatever their former host does.
           () => Promise.resolve(),
           () => undefined,
         );

@@ -105,7 +105,7 @@ interface WentOn {
   readonly whys: readonly SkippedRow[];
 }
 
-/** Claimed machines with an unfinished move, which a plan of the old host no longer has. */
+/** Claimed machines with an unfinished move, which a plan of the old host no longer contains. */
 async function unfinishedMoves(
   { lines }: MovePlan,
   entries: Entries,
@@ -123,8 +123,8 @@ async function unfinishedMoves(
 /**
  * Unclaimed machines are planned again.
  *
- * @throws MigrationError N2I-E100 if moves were started to another host, which makes their boot
- * files
+ * @throws MigrationError N2I-E100 if moves to another host were started, because that host creates
+ * their boot files
  */
 async function goOn(
   run: RunFolder,

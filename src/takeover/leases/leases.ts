@@ -150,7 +150,7 @@ export async function publishBoot(
   }
 }
 
-/** With what the agent of its host has published. */
+/** Includes the data that the agent of the machine's host has published. */
 interface BootFacts extends Omit<BootRecord, "instance_uuid"> {
   readonly macs: readonly string[];
   /** Ids of Neutron ports. */

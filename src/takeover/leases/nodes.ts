@@ -138,7 +138,7 @@ function comparing(row: Partial<LegacyNode>): readonly [where: string, values: r
   ];
 }
 
-/** Whether it changed the row. Without an answer, the row is read after the statement. */
+/** Whether the statement changed the row. If no answer arrives, the row is read afterwards. */
 async function changed(
   database: Database,
   doing: string,

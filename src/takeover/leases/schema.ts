@@ -176,7 +176,7 @@ interface Defining {
   readonly table: string;
 }
 
-/** Statements that need the privilege, and otherwise fail for another reason. */
+/** Statements that need the privilege. With the privilege, they fail for another reason. */
 const REFUSED: { readonly [verb in Defining["verb"]]: (table: string) => string } = {
   ALTER: (table) => `ALTER TABLE ${table} DROP COLUMN n2i_none`,
   CREATE: (table) => `CREATE TABLE ${table} (n INT, n INT)`,
@@ -215,7 +215,7 @@ const MAY_CREATE =
 const MAY_CHANGE =
   "SELECT quote_ident(pg_get_userbyid(relowner)) AS name, pg_has_role(relowner, 'USAGE') AS may FROM pg_class WHERE oid = to_regclass(?)";
 
-/** Servers check privileges first, so another error means that they exist. */
+/** Servers check privileges first, so any other error means that the user has the privileges. */
 async function isAllowed(database: Database, sql: string): Promise<boolean> {
   try {
     await defining(database, "asking for privileges", sql);

@@ -21,17 +21,17 @@ export interface LegacyTransition {
   readonly move: LegacyMove;
   readonly goal: string;
   readonly other: string;
-  /** Possible epochs while the other host owns it, and after the move. */
+  /** Possible epochs while the other host owns the machine, and after the move. */
   readonly startEpoch: number;
   readonly reached: readonly number[];
-  /** task_state after the move, and the possible ones before. */
+  /** task_state after the move, and its possible values before the move. */
   readonly ends: string | null;
   readonly begins: readonly (string | null)[];
 }
 
 export function forwardTransition(move: LegacyMove): LegacyTransition {
   const { from, to, epoch, before, after, begun: started } = move;
-  // An unfinished move of its own nova-compute, whose run is lost, is only finished.
+  // If the run of a move to the same host was lost, the move is only finished.
   const reached = from === to ? [epoch] : [epoch + 1];
   return {
     ...{ move, goal: to, other: from, startEpoch: epoch, reached, ends: after },
@@ -48,7 +48,7 @@ export function backTransition(move: LegacyMove): LegacyTransition {
   };
 }
 
-/** The state of a move; `before` includes unfinished. */
+/** The state of a move; `before` includes unfinished moves. */
 interface MoveState {
   readonly is: "before" | "after" | "other";
   /** For `other`. */
@@ -94,7 +94,7 @@ function keepsLock(transition: LegacyTransition, now: LegacyNow): boolean {
 }
 
 /**
- * The machine was deleted, or others had it: a move and its rollback change the owner once each.
+ * Whether the machine was deleted or had other owners: a move and its rollback change it once each.
  */
 export function isForeignMachine(move: LegacyMove, node: LegacyNode | null): boolean {
   if (node === null) return true;

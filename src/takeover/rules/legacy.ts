@@ -84,7 +84,7 @@ function isGuarded({ tenant }: LegacyFound): boolean {
   return tenant?.task_state === MIGRATING && isUnlocked(tenant);
 }
 
-/** Also after an interrupted move. @source systems.md A6 A-14 */
+/** True for a deployment, also after an interrupted move. @source systems.md A6 A-14 */
 function isDying({ node, tenant }: LegacyFound): boolean {
   const { vm_state = null } = tenant ?? {};
   const ends = node.prev_task_state === "error" && ["building", "error"].includes(vm_state ?? "");
@@ -219,7 +219,7 @@ function tenantOf(tenant: LegacyTenant, dies: boolean): LegacyTenantMove {
   return {
     ...{ id, uuid, node: node ?? "", host: host ?? "", locked },
     task_state: dies ? task_state : null,
-    // It was accepted; otherwise the machine would be blocked.
+    // The request was accepted. Otherwise, the machine would be blocked.
     ...(!dies && task_state !== null && { request: task_state }),
     ...{ before: vm_state, after: dies ? "error" : vm_state },
   };

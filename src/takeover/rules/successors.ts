@@ -36,7 +36,7 @@ export function isLive(lease: Lease | undefined): boolean {
 }
 
 /**
- * They are up, their agents take over, Nova schedules to them, and they are in the same aggregates.
+ * Hosts that are up and enabled in Nova, have agents that take over, and share the aggregates.
  *
  * @param fit hosts whose services report and are enabled
  * @param aggregates null: not read

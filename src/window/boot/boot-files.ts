@@ -89,7 +89,7 @@ export function stagingPart(at: BootLocation, seal: Seal): WindowPart<BootMachin
   };
 }
 
-/** Rolls back staged files of a tree, last step first. Files that changed since are skipped. */
+/** Rolls back staged files of a tree, last step first. Changed files are skipped. */
 export function unstagingPart({ root }: Tree, seal: Seal): WindowPart<StagedMachine, BootPosition> {
   return {
     ...{ name: bootPart(root), size: 1 },
@@ -103,7 +103,7 @@ export function unstagingPart({ root }: Tree, seal: Seal): WindowPart<StagedMach
       await begin();
       const conflicts = new Map<string, string>();
       for (const step of steps.toReversed()) {
-        // A boot file that changed since needs kernel and ramdisk, even if they equal ours.
+        // A boot file that has changed needs kernel and ramdisk, even if they equal ours.
         if (conflicts.has(`${id}/config`) && step.after.kind === "file") {
           conflicts.set(step.path, `${step.path} is in use`);
           continue;

@@ -189,7 +189,7 @@ async function stageAll(
 }
 
 /**
- * Rolls back this run's staged files, last machine and step first. Files that changed since are
+ * Rolls back this run's staged files, last machine and step first. Changed files are
  * reported.
  * @throws MigrationError N2I-E301 if it fails partway
  */

@@ -222,7 +222,7 @@ function* inParts(nodes: Nodes) {
 async function placed(placement: Database, nodes: Nodes): Promise<PlacementFacts> {
   const allocated = new Map<string, readonly Provider[]>();
   const providers: Provider[] = [];
-  // Also without machines, to check whether it is Placement's database.
+  // Queried even without machines, to check whether it is Placement's database.
   const parts = nodes.length === 0 ? [{ machines: [], tenants: [] }] : inParts(nodes);
   for (const { machines, tenants } of parts) {
     const found = await readPlacement(placement, tenants, machines);

@@ -79,13 +79,13 @@ const FALSE: ReadonlySet<string> = new Set(["false", "0", "off", "no"]);
 
 export interface PlannedHost {
   readonly name: string;
-  /** Machines are already under it, so its file may omit the host. */
+  /** Machines already use this host name, so its file may omit it. */
   readonly inUse: boolean;
 }
 
 /**
- * Hosts that no instance will name, or several if all must be one: with ClusteredComputeManager,
- * all nova-computes are one. Only with settings of nova-compute.
+ * Hosts that no instance will name, or several hosts if all must have one name, as with
+ * ClusteredComputeManager. Only with settings of nova-compute.
  * @param hosts `[DEFAULT] host` of each file's host. Null: its own name
  * @param planned hosts that instances will name. Empty: unknown
  * @source facts/nova-bm.md 5.3

@@ -42,7 +42,7 @@ interface GuardChange {
 interface GuardPosition extends Position {
   readonly change: Partial<Guards>;
   readonly current: Guarded | undefined;
-  /** The plan has it in maintenance, so it keeps a guard. */
+  /** The plan has the machine in maintenance, so it keeps a guard. */
   readonly hasGuard: boolean;
   /** The reason why it is skipped. */
   readonly trouble: Omit<Trouble, "uuid" | "bm_node_id"> | null;
@@ -209,7 +209,7 @@ export interface Finished extends Pick<WindowEnd, "stopped" | "broke"> {
 /**
  * Removes the protection that machines have until Nova manages them, or with `undo` restores what
  * this run removed. Safe to repeat.
- * @throws MigrationError if it fails before the first change. Later ones are in `broke`
+ * @throws MigrationError if it fails before the first change. Later failures are in `broke`
  */
 export async function finish(
   plan: AsyncIterable<readonly GuardedNode[]>,

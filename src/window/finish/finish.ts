@@ -207,7 +207,7 @@ async function settle(
   if (!ended) {
     const { sha256 } = plan.footer;
     const { whys, fix, next } = reasonOpen(job, missing.length, listed(missing, NAMED));
-    // Apply must be able to continue it.
+    // Apply must be able to continue the run.
     if (whys.length > 0)
       return {
         notes: [`This run is not done: ${whys.join("; ")}.`, `${fix}${next}`],

@@ -31,7 +31,7 @@ export async function paceOf(files: readonly string[]): Promise<TakeOverPace | n
   };
 }
 
-/** The same from nova2ironic.yaml or the run's connections.yaml, or defaults. */
+/** As `paceOf`, from nova2ironic.yaml or the run's connections.yaml, or defaults. */
 export async function paceOfRun(run: string): Promise<TakeOverPace> {
   const { connections, saved, cwd } = processContext();
   const configured =

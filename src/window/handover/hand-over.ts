@@ -34,7 +34,7 @@ export interface HandOverChange {
 
 export interface HandOverPosition extends Position {
   readonly judged: Judged;
-  /** Lines of the conductors' logs about it. */
+  /** Lines of the conductors' logs about the machine. */
   readonly log: readonly string[];
 }
 
@@ -152,7 +152,7 @@ export function handOverPart(
       if (noConductor !== null) return ended(id, without(noConductor, "staged"));
       await begin();
       waits(id, node.row);
-      // If a conductor has reserved it, nothing changed, and the watch tries again.
+      // If a conductor has reserved the machine, nothing changes, and the watch tries again.
       await clear(id);
       return { ...position, is: "partway" };
     },

@@ -125,7 +125,7 @@ interface HandedOver extends Pick<WindowEnd, "made" | "stopped" | "broke"> {
   readonly trouble: readonly Trouble[];
   /** Handed over, with an error of a conductor to check. */
   readonly noted: readonly Trouble[];
-  /** Number of these that were finished before. */
+  /** Number of machines in `trouble` that had failed before. */
   readonly before: number;
   /** Messages about conductors and about all machines. */
   readonly notices: readonly string[];
@@ -136,7 +136,7 @@ interface HandedOver extends Pick<WindowEnd, "made" | "stopped" | "broke"> {
 /**
  * Hands staged machines over in plan order and waits until a conductor has each. Safe to repeat,
  * because rows show the released machines.
- * @throws MigrationError if it fails before the first release. Later ones are in `broke`
+ * @throws MigrationError if it fails before the first release. Later failures are in `broke`
  */
 export async function release(
   plan: AsyncIterable<readonly PlannedNode[]>,
@@ -161,7 +161,7 @@ export async function release(
 
 /**
  * Puts released machines into maintenance again. Safe to repeat.
- * @throws MigrationError if it fails before the first change. Later ones are in `broke`
+ * @throws MigrationError if it fails before the first change. Later failures are in `broke`
  * @param lockWait seconds to wait for conductors' locks
  */
 export async function restage(

@@ -40,7 +40,7 @@ export interface Rehearsed {
 
 interface Ran {
   readonly rows: number;
-  /** Only of the writes. */
+  /** Duration of the writes only. */
   readonly seconds: number | null;
   readonly result: string;
 }
@@ -127,7 +127,7 @@ async function load(job: RehearsalJob, rehearsed: Rehearsed): Promise<Ran | null
   };
 }
 
-/** Whether a rehearsal continues after a refusal. The same one ends it the second time. */
+/** Whether a rehearsal continues after a refusal. The same refusal ends it the second time. */
 function continuesAfter(cause: unknown, { refusals, allowed }: Rehearsed): boolean {
   if (!(cause instanceof MigrationError)) return false;
   const { code, message, fix } = cause;

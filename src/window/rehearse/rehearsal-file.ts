@@ -8,7 +8,7 @@ import { butFor } from "../report/rules/window.ts";
 
 /** The folder of a rehearsal in its run, with its own journal and notes. */
 export const REHEARSAL = "rehearsal";
-/** The result of the last one. */
+/** The result of the last rehearsal. */
 export const REHEARSED = "rehearsal.json";
 const FORMAT = "nova2ironic/rehearsal@1";
 

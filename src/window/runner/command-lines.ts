@@ -64,7 +64,7 @@ const HOOK_TIMEOUT = 300;
 /**
  * Plans again if the options changed and the plan was not applied.
  * @param changed options of plan with another value now
- * @throws MigrationError N2I-E328 if some of it was applied
+ * @throws MigrationError N2I-E328 if a part of the plan was applied
  */
 export function planAnew(
   step: NextStep | null,

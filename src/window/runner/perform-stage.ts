@@ -121,7 +121,7 @@ async function secondNight(files: RunFiles | null, { confirm }: Sink): Promise<O
   if (end === null) return {};
   const { nodes = 0 } = available(files?.plan)?.counts ?? {};
   await confirm(
-    `finish ended this run at ${end.at}. The plan made since loads ${counted(nodes, "machine")} that this run never loaded. Were these machines skipped at that time, and have they not been deleted since?`,
+    `finish ended this run at ${end.at}. The current plan loads ${counted(nodes, "machine")} that this run never loaded. Were these machines skipped at that time, and have they not been deleted since?`,
   );
   return { "after-finish": true };
 }

@@ -164,7 +164,7 @@ export const APPLY_FIRST = "Run apply, then finish again. rollback --node exclud
 
 /** Finish refuses an unfinished rollback, whose machines have Nova's old flavors again. */
 const BACK_FIRST =
-  "Resolve the rows that rollback --plan would leave, then run rollback again. Or load the other machines again with apply.";
+  "Resolve the rows that rollback --plan would leave, then run rollback again. Alternatively, load the other machines again with apply.";
 
 /** A stage whose file changed or is missing. The reason is shown before it is replaced. */
 function doneAgain(step: NextStep, file: object, plan: RunFiles["plan"]): NextStep {
@@ -185,7 +185,7 @@ function beforeLoading(counts: PlanCounts, files: RunFiles): NextStep {
   // This is no decision: the readings must use the settings of the conductors.
   if (requiresPower(counts))
     return files.hasReadings === false
-      ? { ...POWER, again: "conductors will use settings other than those of the last power check" }
+      ? { ...POWER, again: "conductors will use settings that differ from the last power check" }
       : { ...PLAN, again: "power was checked again after the plan was made" };
   return { ...changeFirst(files), note: `${nothingText(counts)}: ${FIX}` };
 }
@@ -222,7 +222,7 @@ function afterApply(files: RunFiles, entries: Entries, { sha256, counts }: PlanF
   const { open, rows, preExisting } = ownershipOf(entries, IRONIC, sha256);
   if (away !== null) {
     const note = rolledBackText(files);
-    if (note === null) return { ...PLAN, note: "rolled back; or go on with rollback" };
+    if (note === null) return { ...PLAN, note: "rolled back; or resume rollback" };
     // The other machines are partly loaded.
     return open.length > 0 || waitsInNova(files, entries, away) ? LOADS_AGAIN : { ...PLAN, note };
   }
@@ -272,7 +272,7 @@ function withNova(step: NextStep, nova: RunFiles["nova"]): NextStep {
 function withFinish(step: NextStep, files: RunFiles): NextStep | null {
   if (available(files.finish) === null) return step;
   const isEnded = endOf(files) !== null;
-  // It ended without the excluded machines.
+  // The run ended without the excluded machines.
   if (isEnded && step.note !== undefined && step.note === rolledBackText(files)) return null;
   if (step.command !== "verify" && step.command !== "finish") return step;
   if (isEnded) return null;

@@ -61,7 +61,7 @@ export function createHandover(sha256: string, journal: Entries) {
   if (!wasStaged(journal, sha256)) return null;
   const releasedUuids = releasedNodes(journal);
   let [staged, released, takeOvers] = [0, 0, 0];
-  // Nodes that existed before the first plan were not staged by it.
+  // Nodes that existed before the first plan were not staged by that plan.
   const first = plansOf(journal, IRONIC).every((one) => one === sha256);
   return {
     add(line: PlannedMachine): void {

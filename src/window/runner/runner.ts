@@ -202,7 +202,7 @@ async function inWindow(of: RunProgress, run: RunFolder): Promise<void> {
   of.opened = true;
 }
 
-/** Records stages that do not write. The others record themselves. */
+/** Records stages that do not write. Other stages record themselves. */
 async function recorded(
   run: RunFolder | null,
   stage: RunStage,

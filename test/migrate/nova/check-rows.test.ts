@@ -270,7 +270,7 @@ test("before there is a run, what needs none is looked at, and none is made", as
   const nowhere = join(made.folder, "not", "yet");
   const rows = await checkRows({ ...made, at: ["--run", nowhere] });
   assert.match(rows("Deployments in flight"), /^Failure: .* \(1\): /);
-  assert.match(rows("Instances planned and loaded"), /^Warning: .*nova2ironic extract, then plan/s);
+  assert.match(rows("Instances planned and loaded"), /^Warning: .*extract, then nova2ironic plan/s);
   assert.match(rows("Disk space of the run"), /^Success: \d+ MiB free in .*not\/yet/);
   assert.match(rows("Target empty or ours"), /^Success/);
   assert.ok(!existsSync(join(made.folder, "not")));
@@ -283,7 +283,7 @@ test("before there is a run, what needs none is looked at, and none is made", as
   const other = await checkRows({ ...made, at: ["--run", wrong] });
   assert.match(
     other("Images"),
-    /^Warning: Not compared .*\/wrong is not a run\.\nFix: .*\. Check --run\nEach image is specified/,
+    /^Warning: Not compared .*\/wrong is not a run\.\nFix: correct --run, .*\nEach image is specified/,
   );
   writeFileSync(join(wrong, "snapshot.jsonl"), "of a run");
   const sides = [...made.source.slice(0, 4), ...made.reader];

@@ -120,7 +120,7 @@ test("a failing check ends a run with its own status, and a plan that is a decis
   await made.act(["apply"]);
   await made.act(["rollback", "--all"]);
   const next = (await runs(0, ["next", ...made.at, "-f", "json"])).out;
-  assert.match(next, /"why": "rolled back; or go on with rollback\. /);
+  assert.match(next, /"why": "rolled back; or resume rollback\. /);
   assert.match(next, /"takes": "[^"]*\(measured [^)]*\(the run.s log\)\)"/);
   const back = await walk(made);
   isRefused(back, /rolled back/);

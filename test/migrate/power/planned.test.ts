@@ -74,7 +74,7 @@ test("a run checks power and plans once more if readings used other settings, th
   assert.match(planned.out, /000000000002 +blocked +N2I-D612/);
   for (const { at } of [two, three]) {
     const { err } = await runs(0, ["run", ...at.at, "--until", "plan", "--yes"]);
-    const settings = "conductors will use settings other than those of the last power check";
+    const settings = "conductors will use settings that differ from the last power check";
     assert.match(err, new RegExp(`power is done again: ${settings}`));
     assert.match(err, /plan is done again: power was checked again after the plan was made/);
   }

@@ -12,9 +12,9 @@ const PLANNED = [
 const PLACES = [
   [
     "absent",
-    /^Not compared with a plan: \/srv\/m1 does not exist\.\nFix: nova2ironic extract.*\. Check --run$/m,
+    /^Not compared with a plan: \/srv\/m1 does not exist\.\nFix: correct --run, or run .*, then nova2ironic plan$/m,
   ],
-  ["other", /^Not compared with a plan: \/srv\/m1 is not a run\.\nFix: .*\. Check --run$/m],
+  ["other", /^Not compared with a plan: \/srv\/m1 is not a run\.\nFix: correct --run, or .*$/m],
   ["run", /^Not compared with a plan: \/srv\/m1 has no plan\.\nFix: nova2ironic plan$/m],
 ] as const;
 for (const [is, says] of PLACES)

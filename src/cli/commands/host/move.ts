@@ -23,7 +23,7 @@ export function endOfMove(args: ListArgs & { readonly run: string }, moved: Host
   const { unit, fenced, rows, found, blocked, skipped: changed, stopped, hosts } = moved;
   const fence = fenced === 0 ? "" : `${counted(fenced, "host")} fenced, `;
   const out = blocked + changed.length;
-  const skippedText = out === 0 ? "" : `; ${counted(out, "machine was", "machines were")} left out`;
+  const skippedText = out === 0 ? "" : `; ${counted(out, "machine was", "machines were")} skipped`;
   for (const { id, reason } of changed) note(args, `${id} was skipped: ${reason}`);
   printResult(
     args,

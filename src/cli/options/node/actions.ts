@@ -12,7 +12,7 @@ const NOVA = {
   nova: flag("Create servers in Nova instead of allocations in Ironic"),
   flavor: string("With --nova: flavor (id or name) that requests the machine's resource class"),
   image: string("With --nova: image (id or name, default: the id in instance_info.image_source)"),
-  port: list("With --nova: uuid of a Neutron port. Repeat it for each port of the machine"),
+  port: list("With --nova: uuid of a Neutron port. Repeat for each port of the machine"),
   "accept-network-cut": flag(
     "With --nova: accept a network interruption until Neutron binds the ports again",
   ),
@@ -21,7 +21,7 @@ const NOVA = {
 
 const ADOPTABLE = {
   adoptable: flag("List active, unallocated machines in service that have a resource class"),
-  all: flag("Also list the other machines and the reasons. For spares: the closest mismatch"),
+  all: flag("Also list excluded machines with the reason. For spares: the closest mismatch"),
   ...meaning("ironic-db", "With --adoptable: Ironic's database instead of its API"),
   ...IRONIC,
   ...listOptionsWithoutAll,
@@ -32,14 +32,14 @@ export const SWITCHING = {
   options: {
     "soft-timeout": number("Seconds to wait until the source has shut down (600)"),
     "proof-interval": number("Seconds between two readings that confirm power off (65)"),
-    "proof-timeout": number("Maximum seconds to confirm it, from the first hard power off (300)"),
+    "proof-timeout": number("Maximum seconds from the first hard power off to confirmation (300)"),
     "fence-command": string(
       "Program that exits with status 0 when the source (its argument) is off",
     ),
     identical: string("Document to use instead of mappings/identical.json"),
     ...meaning("nova-db", "For a Nova instance: Nova's database, to change the instance's row"),
     placement: flag("With --nova-db: also move the instance's allocation in Placement"),
-    "leave-nova": flag("For a Nova instance: show the commands for its rows at the end"),
+    "leave-nova": flag("For a Nova instance: at the end, print the commands for its rows"),
   },
   exclude: ["fence-command source-confirmed-off", "nova-db leave-nova"],
   want: ["placement: nova-db"],
@@ -49,7 +49,7 @@ const MACHINE = argument("machine", "uuid or name of the node");
 
 const SPARES = {
   spares: flag("List nodes in manageable or enroll for active machines with identical hardware"),
-  need: number("With --spares: exit status 2 if a machine has fewer", { least: 0, integer: true }),
+  need: number("Minimum spares per machine (otherwise exit status 2)", { least: 0, integer: true }),
   identical: string("With --spares: document to use instead of mappings/identical.json"),
 };
 const LIST = { ...SPARES, ...ADOPTABLE };
@@ -105,12 +105,12 @@ export const NODE = {
   switchover: {
     command: "node switchover <machine> [name]",
     describe: "Move the instance of a machine that boots from volumes to a spare",
-    positional: [MACHINE, argument("name", "the spare, like --destination")],
+    positional: [MACHINE, argument("name", "the spare (same as --destination)")],
     options: {
       ...RUN,
       destination: string("Uuid or name of the spare"),
       "dry-run": flag("Only show the steps and every hardware difference"),
-      "source-confirmed-off": flag("You confirm that the source is off (if its BMC is dead)"),
+      "source-confirmed-off": flag("You confirm that the source is off (if its BMC is down)"),
       ...SWITCHING.options,
       ...IRONIC,
       ...listOptionsWithoutAll,

@@ -19,7 +19,7 @@ export const bootOptions: Declared = {
     ),
     ...nodeOption("Only this machine"),
     plan: flag("Only show the changes"),
-    verify: flag("Check the tree in the same way as a machine reads it"),
+    verify: flag("Read and check the tree in the same way as a booting machine"),
     undo: flag("Remove the boot files that this run staged"),
     ...common("key-file", "no-window", "yes"),
     ...listOptions,

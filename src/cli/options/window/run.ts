@@ -34,7 +34,7 @@ export const runOptions: Declared = {
     }),
     "pause-file": string("Do not start a stage while this file exists"),
     "hook-timeout": number("Maximum seconds for a hook in RUN/hooks", { default: 300 }),
-    watch: number("Seconds that check (60) and apply (20) watch for heartbeats of nova-compute", {
+    watch: number("Seconds that check (60) and apply (20) watch for nova-compute heartbeats", {
       most: 3600,
     }),
     wait: number("Maximum seconds to wait for a manual step (default: no limit)"),

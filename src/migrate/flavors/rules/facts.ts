@@ -4,7 +4,7 @@ import { nodeOf, type PlannedMachine } from "../../../model/plan.ts";
 
 interface Copies {
   readonly instances: number;
-  /** UUIDs of the first ones. */
+  /** UUIDs of the first instances. */
   readonly some: readonly string[];
   readonly images: ReadonlySet<string>;
 }
@@ -34,7 +34,7 @@ export function gather() {
       const row = nodeOf(line.records);
       if (row === undefined) return;
       const { capabilities: able, cpu_arch: arch } = objectOf(row.properties);
-      // Machines of one host usually have the same.
+      // Machines of one host usually have the same capabilities.
       if (able !== last) for (const [key, value] of capabilities(able)) advertise(key, value);
       last = able;
       if (typeof arch === "string") advertise("cpu_arch", arch);

@@ -3,7 +3,7 @@ import type { FlavorDatabase, FlavorRow, SpecRow } from "../../../model/nova/nov
 
 /** Creates the steps that add, change and remove an extra spec in one database. */
 interface Maker {
-  /** The place that findings of a flavor name. */
+  /** The location that findings about a flavor show. */
   readonly location: (flavor: FlavorRow) => string;
   readonly set: (spec: SpecRow, flavor: FlavorRow, to: string) => NovaStep;
   readonly remove: (spec: SpecRow, flavor: FlavorRow, at: string) => NovaStep;

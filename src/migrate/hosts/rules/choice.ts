@@ -41,14 +41,14 @@ interface HostSelector {
 export interface Choice {
   /** Null: the current host. */
   readonly of: (machine: Choosable) => string | null;
-  /** New hosts, with the old hosts they may replace. Null: every old one. */
+  /** New hosts, with the old hosts they may replace. Null: every old host. */
   readonly targets: ReadonlyMap<string, readonly string[] | null>;
-  /** Without the values for all machines. */
+  /** The selectors, without values that apply to all machines. */
   readonly selectors: readonly HostSelector[];
 }
 
 /**
- * Parses `NAME`, `HOST=NAME`, `group:GROUP=NAME` and `shard:SHARD=NAME`. The first match counts,
+ * Parses `NAME`, `HOST=NAME`, `group:GROUP=NAME` and `shard:SHARD=NAME`. The first match applies,
  * and a bare NAME matches all. For a host name that looks like a selector, use `host:HOST=NAME`.
  * @throws MigrationError N2I-E100, also if two values name different hosts for the same machines
  */

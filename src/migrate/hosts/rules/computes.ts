@@ -36,17 +36,17 @@ export interface HypervisorTally {
 export interface ComputeFault {
   readonly machine: string | null;
   readonly fault: string;
-  /** Nova is changing it. */
+  /** Nova is changing the compute node. */
   readonly moving?: boolean;
 }
 
-/** Machines without a compute node to list one by one. */
+/** Maximum number of machines without a compute node that are listed one by one. */
 const HELD = 1000;
 const NONE = "no live compute node of the ironic driver";
 
 /**
- * Faults of live compute nodes, batch by batch. Those that need all machines come from `end`. Each machine needs one after the new nova-compute ran, or if one
- * machine has one of the ironic driver.
+ * Faults of live compute nodes, batch by batch. `end` returns faults that depend on all machines. Each machine needs a compute node once the new nova-compute
+ * has run, or if any machine has one of the ironic driver.
  * @source facts/systems.md D-14, D-15; facts/rehearsal.md 4
  */
 export function createComputesAudit(now: HypervisorsNow, choice: Choice, tally: HypervisorTally) {
@@ -160,7 +160,7 @@ function providerFaults(found: MachineProvider | undefined): readonly string[] {
   return [`its resource provider is ${uuids.join(" and ")}, its compute node ${compute}`];
 }
 
-/** A compute node that Nova created since, and its machine. */
+/** A compute node that Nova created after the plan, and its machine. */
 export interface NewCompute extends ComputeLocation {
   readonly bm_node_id: number;
 }
@@ -175,10 +175,10 @@ interface PlannedComputes {
 }
 
 /**
- * Compute nodes that a nova-compute created since. If they stay, machines are offered twice after a
- * rollback. The new nova-compute creates them on another host than the machine's, the old one on
- * its own host if the row was moved away. A row that a driver overwrote on the machine's own host
- * is the old one.
+ * Compute nodes that a nova-compute created after the plan. If they stay, machines are offered twice
+ * after a rollback. The new nova-compute creates them on another host than the machine's, the old
+ * nova-compute on its own host if the row was moved away. A row that a driver overwrote on the
+ * machine's own host is the old row.
  * @source facts/nova-bm.md 5.2, 5.3
  */
 export async function* newComputes(

@@ -87,7 +87,7 @@ function lifeFaults(line: Placed, row: InstanceRow | undefined): readonly string
   return (row.deleted ?? 0) === 0 || accepted(line, "N2I-D202") ? [] : ["is deleted in nova"];
 }
 
-/** Faults if it names another nova-compute or another machine. */
+/** Faults if the instance names another nova-compute or another machine. */
 function locationFaults(
   line: Placed,
   row: InstanceRow | undefined,
@@ -123,8 +123,8 @@ export function accepted(line: Placed, code: FindingCode): boolean {
 
 /**
  * Instance changes since the plan, of machines that are not loaded yet. Rows that the plan changes
- * are compared elsewhere. A machine that got an instance since would be loaded as available and
- * deployed again.
+ * are compared elsewhere. A machine that has since been given an instance would be loaded as available
+ * and deployed again.
  */
 export async function* changedTenants(
   machines: Iterable<readonly Placed[]>,

@@ -25,7 +25,7 @@ export interface InstanceLocation {
 /** The nova-compute of a machine after the migration. */
 interface Runs {
   readonly host: string | null;
-  /** Nova has its service, or the operator named it. */
+  /** Nova has the service of its host, or the operator specified the host. */
   readonly isServed: boolean;
   /** Nothing else prevents the load of the machine. */
   readonly loads: boolean;
@@ -40,7 +40,7 @@ export type HostGate = (
 
 /**
  * Compares each instance with the nova-compute of its machine. Until Kilo, a nova-compute that
- * starts destroys instances of another host that its driver reports. Later ones do not manage them.
+ * starts destroys instances of another host that its driver reports. Later ones do not manage these.
  * Until Mitaka, each nova-compute manages every node, so all machines need the host of the first.
  * @param clustered Nova of the target's release manages every node on each host
  * @param nova its server, which compares instances.node
@@ -107,7 +107,7 @@ export function queuedIn(
 }
 
 /**
- * The same for a machine that is already blocked, so that all findings appear together. A
+ * As `queuedIn`, for a machine that is already blocked, so that all findings appear together. A
  * task_state also shows a queued request while nova-compute is down, with or without
  * instance_actions. The blocking finding may be accepted alone.
  */

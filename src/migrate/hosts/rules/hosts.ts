@@ -179,7 +179,7 @@ function unserved(to: string, { services, identity }: NovaTables): readonly Find
   return [finding("N2I-D224", `services host ${to}`, reason)];
 }
 
-/** Later Novas write the instance's host to Ironic. A moved row must not name the old one. */
+/** Later Novas write the instance's host to Ironic. A moved row must not name the old host. */
 function rehosted(made: Transformed, to: string | null): Transformed {
   if (to === null) return made;
   const desired = made.desired.map((record) => {
@@ -211,7 +211,7 @@ function unstartable(
 
 /**
  * If the host stays, its nova-compute changes to Ironic and does not manage other guests. It
- * deletes compute nodes of another hypervisor that have none.
+ * deletes compute nodes of another hypervisor that have no guests.
  * @source facts/nova-bm.md 5.2
  */
 function foreignGuests({ node }: Machine, { foreign, guests }: NovaTables): readonly Finding[] {
@@ -233,7 +233,7 @@ function volumesIn({ node }: Machine, { instance, volumes }: MachineRows): reado
 /** Columns of the instance that decide its outcome. */
 const WATCHED = ["host", "node", "task_state"] as const;
 
-/** @param to the planned host. This run changed a row that already has it, and its node */
+/** @param to the planned host. This run changed a row that already has this host and its node */
 function changesIn(
   { node, nova }: Machine,
   { instance }: MachineRows,

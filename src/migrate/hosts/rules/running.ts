@@ -3,7 +3,7 @@ import type { HostBeat } from "../../../model/nova/nova-plan.ts";
 
 /**
  * Text about running nova-computes: reports within a minute, or between two reads. Ages need equal
- * clocks and reads need the time of a heartbeat, so either counts. A report in the future only
+ * clocks and reads need the time of a heartbeat, so either suffices. A report in the future only
  * shows that clocks differ.
  * @source facts/systems.md D R20, D-3
  */
@@ -21,7 +21,7 @@ export function runningComputes(
   });
 }
 
-/** Seconds before a full minute in which the rest is awaited. */
+/** Wait for the rest of the minute only if at most this many seconds remain. */
 const PATIENCE = 10;
 
 /** Seconds until the last report is a minute old, if that is soon. Otherwise 0. */

@@ -49,7 +49,7 @@ export function instanceStep(
 
 /**
  * Leaves one live compute node per machine, on the new host. The old row is moved, to keep its id
- * and UUID. Without a service there, the row is soft-deleted and nova-compute creates a new one.
+ * and UUID. If the host has no service, the row is soft-deleted and nova-compute creates a new one.
  * Rows since Kilo name the host, and need no service.
  * @source facts/nova-bm.md 5.1, 5.2, 5.3; facts/systems.md A3
  */

@@ -21,7 +21,7 @@ const MOVED = [
 ] as const;
 
 /**
- * The part of a machine's records that adoption over REST supports, with findings about the rest.
+ * The part of a machine's records that adoption over REST supports, with findings about other values.
  * The returned records are rows as the API shows them, as plan, diff and verify need.
  * @param origin number of origins in the plan's table without these
  * @source facts/ironic.md 4
@@ -75,9 +75,9 @@ function carryNode(
   if (reached !== planned)
     notes.push(["N2I-D753", `${JSON.stringify(planned)} is planned, but it will be ${reached}`]);
   row.provision_state = reached;
-  // The service reads it from the machine, and would never replace a value of ours.
+  // The service reads power_state from the machine, and would never replace our value.
   row.power_state = null;
-  // Only the service writes it.
+  // Only the service writes last_error.
   if (row.last_error !== null) lost.push("last_error");
   row.last_error = null;
   const info = row.driver_internal_info ?? null;
@@ -116,7 +116,7 @@ function asksFor(desired: readonly Desired[], { adoption, keys }: TargetDoc): re
 
 const MISSING = { "deploy-images": "N2I-D757", "conductor-images": "N2I-D758" } as const;
 
-/** Whether it has a network boot interface. Classic drivers contain one. */
+/** Whether the node has a network boot interface. Classic drivers contain one. */
 function bootsOver({ boot_interface, driver }: Row): boolean {
   return typeof boot_interface === "string"
     ? /pxe/.test(boot_interface)

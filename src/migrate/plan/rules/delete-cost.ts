@@ -6,7 +6,7 @@ const MANY = 5000;
 
 /**
  * The reason why deletion is slow, and statements for the owner of the tables, because the tool
- * never changes Ironic's schema. Null if it is fast.
+ * never changes Ironic's schema. Null if deletion is fast.
  */
 export function slowDelete(
   nodes: number,
@@ -25,7 +25,7 @@ export function slowDelete(
   return { what, fix, note: `${what} With an index it takes seconds: ${fix}` };
 }
 
-/** PostgreSQL allows 63 bytes. */
+/** PostgreSQL allows names of up to 63 bytes. */
 function indexOf({ table, column }: ScannedKey): string {
   return `nova2ironic_${table}_${column}`.slice(0, 63);
 }

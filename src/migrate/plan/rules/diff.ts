@@ -98,7 +98,7 @@ function renderRecord({ title, lines, hidden }: ReturnType<typeof diffOf>): read
   ];
 }
 
-/** All of one machine: the reason of its verdict, then each of its records. */
+/** The whole diff of one machine: the reason of its verdict, then each of its records. */
 export function renderMachine(machine: PlannedMachine, origins: Origins, all: boolean): string {
   const { bm_node_id, uuid, state, verdict, reason, records, findings } = machine;
   return [

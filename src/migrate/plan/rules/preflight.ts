@@ -17,8 +17,8 @@ const INTERFACE = "_interface";
 /**
  * Compares the plan with all conductors that ever registered. Ironic accepts a node without a
  * matching driver and group, but no conductor ever manages it.
- * @param adopts the backend needs a live conductor. With the other, they are stopped until the
- * hand-over
+ * @param adopts the backend needs a live conductor. With the database backend, conductors are
+ * stopped until the hand-over
  * @source facts/ironic.md 1.5
  */
 export function preflight(service: Service, adopts: boolean) {
@@ -27,7 +27,7 @@ export function preflight(service: Service, adopts: boolean) {
   const nodes = reserved.map(({ uuid, by }) => `${uuid} by ${by}`);
   const detail = `${nodes.length} reserved: ${listed(nodes, MOST)}`;
   return {
-    /** Of the whole target. */
+    /** Findings about the whole target. */
     findings: findingIf(nodes.length > 0, "N2I-D422", "nodes", detail),
     /** The conductors for the machines, as text for people. */
     text: serviceText(service),
@@ -79,7 +79,7 @@ function faultsOf(
 
 /**
  * Interfaces without a name, only from the database backend. They follow the conductor's
- * configuration until it saves the row with its own.
+ * configuration until the conductor saves the row with its defaults.
  */
 function openPoints(
   id: string,

@@ -7,7 +7,7 @@ import type { PlannedMachine } from "../../../model/plan.ts";
 import type { PowerReading, PowerReadings } from "../../../model/power.ts";
 import { diskOf, type MachineFlavor, type NodeSize } from "../../../model/settings.ts";
 
-/** The input of a first site document, in addition to the plan's lines. */
+/** The input of an initial site document, in addition to the plan's lines. */
 interface ProposalFacts extends Classes {
   readonly readings: PowerReadings;
   /** driver_info keys of the release that not every release has. */
@@ -40,7 +40,7 @@ interface Gathered {
 const ASK_FIRST: readonly string[] = ["N2I-D604", "N2I-D612"];
 
 /**
- * A first site document. Known values are filled in. Values for the operator are empty, which every
+ * An initial site document. Known values are filled in. Values for the operator are empty, which every
  * command refuses. Reasons are never proposed.
  */
 export function createProposal({ readings, keys, ...classes }: ProposalFacts) {

@@ -17,7 +17,7 @@ export const SIGNS: { readonly [verdict in Verdict]: readonly [string, string] }
   drift: ["~", "loaded before, then changed in Ironic or the source, and kept"],
   conflict: ["!", "in conflict with another row in Ironic"],
   blocked: ["!", "a finding prevents its migration"],
-  skipped: ["-", "left out"],
+  skipped: ["-", "excluded"],
 };
 
 /** The database or service, as text for people. */

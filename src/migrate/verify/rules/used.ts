@@ -66,7 +66,7 @@ export function isPortUsed(differs: readonly FieldChange[]): boolean {
   return differs.length > 0 && differs.every(({ field }) => PORT_BY_USE.test(field));
 }
 
-/** Both in the format of Ironic's database or API: without a zone, or UTC. */
+/** Both times are in the format of Ironic's database or API: without a zone, or UTC. */
 function isLater(found: Json | undefined, planned: Json | undefined): boolean {
   if (typeof found !== "string") return false;
   return typeof planned !== "string" || plain(found) > plain(planned);

@@ -20,7 +20,7 @@ interface Strictness {
   readonly all: boolean;
   /** Nova manages the machines, so anything that hides one from it is a difference. */
   readonly settled?: boolean;
-  /** Receives the machines that were used since. */
+  /** Receives the machines that were used since the hand-over. */
   readonly used?: Used;
   /** Compares the machines of a batch elsewhere, after their rows are compared here. */
   readonly novaOf?: (batch: readonly PlannedMachine[]) => AsyncIterable<RowVerdict>;
@@ -146,7 +146,7 @@ function verifyMachine(
   return verdicts;
 }
 
-/** @param ofUsed the machine was used since */
+/** @param ofUsed the machine was used since the hand-over */
 function judge(
   { resource, row: planned }: PlannedRecord,
   found: Row,

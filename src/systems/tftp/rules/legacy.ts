@@ -25,7 +25,7 @@ export function legacyPaths({ instance, macs }: Pick<LegacyBoot, "instance" | "m
 }
 
 /**
- * Files of others stay unchanged. A link per MAC comes last.
+ * Files of other owners stay unchanged. A link per MAC comes last.
  *
  * @source facts/systems.md A5; facts/nova-bm.md 3.5
  */

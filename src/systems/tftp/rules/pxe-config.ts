@@ -11,7 +11,7 @@ const INITRD = /^initrd=(.*)$/;
 const ROOT = /^root=(.*)$/;
 
 /**
- * Keywords in any case, the last `default` and the first of equal labels count, as in pxelinux.
+ * Keywords in any case, the last `default` and the first of equal labels apply, as in pxelinux.
  *
  * @source facts/nova-bm.md 3.5; facts/ironic.md 2.3, 2.5
  */
@@ -57,7 +57,7 @@ function tokensOf(line: string): readonly string[] {
   return resolved.split(/\s/).filter((token) => token !== "");
 }
 
-/** The last of repeated names counts, as in the kernel. */
+/** The last of repeated names applies, as in the kernel. */
 function appended(
   tokens: readonly string[],
   initrd: string | null,

@@ -43,7 +43,7 @@ export function pathsOf({ node, macs }: RequiredBoot): readonly string[] {
 
 /**
  * Switches Ironic's boot file to booting, or writes a new one, copies kernel and ramdisk, and links
- * each MAC. Files of others stay unchanged.
+ * each MAC. Files of other owners are kept.
  *
  * @param served the TFTP server's root
  * @source facts/systems.md D4; facts/ironic.md 2.3-2.5; facts/nova-bm.md 3.5, 5.5

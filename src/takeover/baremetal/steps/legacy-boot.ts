@@ -25,7 +25,7 @@ type LegacyChange = TreeChange<ImageName>;
 
 export interface LegacyTrees {
   readonly tree: Tree;
-  /** The root in nova.conf of the new host. */
+  /** The path of the tree in the new host's nova.conf. */
   readonly served: string;
   readonly from: readonly Tree[];
 }
@@ -44,11 +44,11 @@ interface DesiredBoot {
   readonly macs: readonly string[];
   /** Two hosts, because an earlier takeover may have died before it had the files. */
   readonly hosts: readonly string[];
-  /** Its root filesystem from other sources than a tree, or null. */
+  /** The root filesystem from a source other than a tree, or null. */
   readonly root_uuid: string | null;
   /** Creates a boot file if no tree has one, or returns null. */
   readonly render: (root_uuid: string) => string | null;
-  /** Glance's images, or the reasons for missing ones. */
+  /** Images from Glance or, for each missing image, the reason. */
   readonly images: ReadonlyMap<ImageName, GlanceImage | string>;
 }
 
@@ -101,7 +101,7 @@ async function foundAt(tree: Tree, path: string) {
   return content.kind === "text" ? { ...found, text: content.text } : found;
 }
 
-/** Images in the trees of former hosts if not empty, otherwise in Glance. */
+/** Takes images from the former hosts' trees or, if they are missing there, from Glance. */
 async function sourcesOf(
   olds: readonly Tree[],
   { instance, images }: Pick<DesiredBoot, "instance" | "images">,
@@ -215,7 +215,7 @@ async function readyOf(
   }
 }
 
-/** Changed files are kept. @returns the kept ones with reasons */
+/** Keeps changed files. @returns the kept files with reasons */
 export async function removeBoot(
   root: string,
   steps: readonly BootStep[],
@@ -224,7 +224,7 @@ export async function removeBoot(
   for (const step of steps.toReversed()) {
     await sweep(root, step.path);
     const undone = await undoStep(root, step, null, failpoint);
-    // It contains links of other machines.
+    // This folder contains links of other machines.
     const shared = step.path === "pxelinux.cfg";
     if (typeof undone === "object" && !shared) conflicts.push(undone.conflict);
   }

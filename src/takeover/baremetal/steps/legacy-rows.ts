@@ -41,7 +41,7 @@ export interface LegacyDeps {
   readonly onMoved: (move: LegacyMove) => Promise<void>;
 }
 
-/** Both are needed: a starting nova-compute clears one, an administrator the other. */
+/** Both are needed: a starting nova-compute clears task_state, an administrator may unlock. */
 function isGuarded({ task_state, locked }: LegacyTenant): boolean {
   return task_state === MIGRATING && locked;
 }
@@ -76,7 +76,7 @@ export async function serve(
   // Only the journal identifies a row that was deleted in favor of an existing one.
   if (!back && computes.some(({ after }) => after?.deleted !== 0))
     await begin({ move: moveJson(move), computes: computes as readonly object[] as Json });
-  // If Nova changed the guard since, the comparison fails and nothing is written.
+  // If Nova has changed the guard in the meantime, the comparison fails and nothing is written.
   const served = tenant === null ? [] : [servedStep(transition, tenant, now.node)];
   const steps = [...computes, ...served];
   if (steps.length > 0) await write(deps.nova, steps);

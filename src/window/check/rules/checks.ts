@@ -35,7 +35,7 @@ export interface CheckRow extends CheckResult {
   readonly title: string;
 }
 
-/** Findings for which a machine loses its instance: nova has it elsewhere, or deleted it. */
+/** Findings for which a machine loses its instance: nova has it elsewhere or has deleted it. */
 const BARE = ["N2I-D103", "N2I-D202"];
 
 /** The finding for which the plan loads a machine without its instance. Null: none. */
@@ -86,8 +86,8 @@ export function checkAll(view: CheckView): readonly CheckRow[] {
 }
 
 const WHY: { readonly [is in CheckView["run"]["is"]]: readonly [why: string, fix: string] } = {
-  absent: ["does not exist", "nova2ironic extract, then plan. Check --run"],
-  other: ["is not a run", "nova2ironic extract, then plan. Check --run"],
+  absent: ["does not exist", "correct --run, or run nova2ironic extract, then nova2ironic plan"],
+  other: ["is not a run", "correct --run, or run nova2ironic extract, then nova2ironic plan"],
   run: ["has no plan", "nova2ironic plan"],
 };
 

@@ -113,13 +113,13 @@ function applies({ plan, run }: CheckView): CheckResult {
     resultOf(
       blocked,
       `machines are blocked${skipped}`,
-      `${show}. Fix the data or accept the finding in the site document, then plan. Or exclude them with --skip-blocked`,
+      `${show}. Fix the data or accept the finding in the site document, then plan. Alternatively, exclude them with --skip-blocked`,
       result,
     ),
     resultOf(
       conflicts,
       `machines conflict with rows in Ironic${skipped}`,
-      `${show}. Remove the conflicting rows, then plan. Or exclude the machines with --skip-blocked`,
+      `${show}. Remove the conflicting rows, then plan. Alternatively, exclude the machines with --skip-blocked`,
       result,
     ),
     readings === null ? FINE : aged(readings),
@@ -141,7 +141,7 @@ function aged(readings: NonNullable<PlanFacts["applies"]["readings"]>): CheckRes
   if (minutes <= POWER_MAX_AGE) return fine(`${age}.`);
   return warning(
     `${age}, and apply does not accept readings older than ${POWER_MAX_AGE}.`,
-    "run power, then plan, right before apply. Or run apply with --power-max-age MINUTES",
+    "run power, then plan, right before apply, or run apply with --power-max-age MINUTES",
   );
 }
 

@@ -151,7 +151,7 @@ export function lineOf(plan: PlanFacts | null): (machine: number) => LineFacts |
   return (machine) => lines(machine).at(-1);
 }
 
-/** The same by UUID, or by bm_nodes.id without one. */
+/** As `lineOf`, by UUID or, without one, by bm_nodes.id. */
 export function planned(
   plan: PlanFacts | null,
 ): (one: { readonly uuid: string | null; readonly id?: number }) => LineFacts | undefined {

@@ -27,7 +27,7 @@ const FIX =
 interface Tenant {
   readonly uuid: string;
   readonly host: string | null;
-  /** The fault of its location. Null: none by itself. */
+  /** The fault of the instance's location, or null. */
   readonly fault: string | null;
   readonly accepted: boolean;
 }
@@ -58,7 +58,7 @@ const hosts = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) => {
     : resultOf(taken, `${what}, as you accepted`, FIX, "Warning");
 });
 
-/** The host of the first one without a fault. */
+/** The host of the first instance without a fault. */
 function firstSound(tenants: Iterable<Tenant>): string | null {
   for (const { fault, host } of tenants) if (fault === null) return host;
   return null;

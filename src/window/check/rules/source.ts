@@ -135,8 +135,8 @@ const queued = needing(["bm", "nova"], ({ bm, nova, plan }) => {
 });
 
 /**
- * If nova decides the machine of an instance, the others are judged (N2I-D103). Otherwise all that
- * claim it, even one with N2I-D102 in the plan.
+ * If nova shows the machine of an instance, only other machines are faults (N2I-D103). Otherwise,
+ * every machine that claims the instance is one, even with N2I-D102 in the plan.
  * @source facts/nova-bm.md 2.4
  */
 const duplicates = needing(["bm"], ({ bm, plan }) =>

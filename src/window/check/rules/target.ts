@@ -36,7 +36,7 @@ const owned = needing(["ironic"], ({ ironic, loadedNodes, plan }) => {
       );
 });
 
-/** Before the load, the plan's ports count. */
+/** Before the load, the plan's ports are included in the count. */
 const goingBack = needing(["ironic"], ({ ironic, plan }) => {
   const nodes = plan ? countOf(plan.machines, ({ blocked }) => !blocked) : ironic.nodes.length;
   const keys = onceLoaded(ironic.keys, plan?.ports ?? 0);
@@ -75,7 +75,7 @@ function handOver({ bm, plan, pace }: CheckView): CheckResult {
 /** The finding of a machine that this Ironic cannot boot. */
 const NETBOOT = "N2I-D403";
 
-/** Ironic 21 boots from disk only, nova-baremetal did not. @source facts/systems.md D-20 */
+/** Ironic 21 boots from disk only, but nova-baremetal did not. @source facts/systems.md D-20 */
 const netboot = needing(["ironic"], ({ bm, ironic, plan }) => {
   if (!ironic.local) return fine(`Ironic of ${ironic.release} boots from the network.`);
   if (isRefused(bm)) return unseen("--nova-bm-db");

@@ -6,10 +6,10 @@ import { type TakeOverPace, USUAL_PACE } from "../../../model/handover.ts";
  * after the first release, and conductors share machines evenly. The takeover itself is excluded,
  * because it overlaps with the next interval.
  * @param machines in use, because others need no takeover
- * @param staged machines are released eight per conductor, doubled with each pass. Otherwise
- * conductors find all at once
- * @returns an upper bound of the seconds, or null if no conductor takes a machine over, that of the
- * machines in a pass, and the source of the figure
+ * @param staged machines are released eight per conductor, doubled with each pass. Otherwise,
+ * conductors find all machines at once
+ * @returns `seconds`: an upper bound, or null if no conductor takes a machine over; `each`: the most
+ * machines in a pass; `source` of the figure
  * @source ironic _sync_local_state, 2014.2 to 38.0.0
  */
 export function forecast(

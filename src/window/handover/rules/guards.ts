@@ -5,9 +5,9 @@ import type { PlannedNode } from "./judge.ts";
 
 /** A machine with possible guards of this run. */
 export interface GuardedNode extends PlannedNode {
-  /** The site document sets its cleaning, so that value is kept. */
+  /** The site document sets automated_clean, so that value is kept. */
   readonly asSite: boolean;
-  /** It was rolled back, so the run is complete without it. */
+  /** The machine was rolled back, so the run is complete without it. */
   readonly optional?: true;
 }
 
@@ -15,7 +15,7 @@ export interface GuardedNode extends PlannedNode {
 type Duty =
   | { readonly do: "clear"; readonly change: Partial<Guards>; readonly hasGuard: boolean }
   | { readonly do: "nothing"; readonly hasGuard: boolean; readonly reason: string | null }
-  /** No conductor manages it. */
+  /** No conductor manages the machine. */
   | { readonly do: "staged" }
   | { readonly do: "gone" };
 
@@ -37,8 +37,8 @@ export function nodesOf(
 
 /**
  * The protection to remove: protection with our reason, and disabled cleaning that is not from the
- * site document. A machine that the plan has in maintenance keeps its protection, or without one
- * its disk, until the operator has checked it.
+ * site document. A machine that the plan has in maintenance keeps its protection or, if it has
+ * none, disabled cleaning, until the operator has checked it.
  */
 export function dutyOf({ row, asSite }: GuardedNode, found: Guarded | undefined): Duty {
   if (found === undefined) return { do: "gone" };

@@ -9,7 +9,7 @@ import type { Row } from "../../../model/machine.ts";
 import { isOldPowerError } from "../../../model/power.ts";
 
 const BRING =
-  "Start or fix the conductor, then run the same command again to resume. Or run handover --undo --node.";
+  "Start or fix the conductor, then run the same command again to resume. Alternatively, run handover --undo --node.";
 
 /**
  * Compares a machine's planned row with Ironic. A machine in use must be taken over by a live
@@ -64,7 +64,7 @@ function settled(planned: Row, { last_error, power_state, taker }: ObservedNode)
     : judged("done", `a conductor reports: ${last_error}`, LOOK);
 }
 
-/** The reason why the conductor of a machine lost it. Null if it has it, or if there was none. */
+/** Why a machine lost its conductor. Null if the conductor still has it, or if there was none. */
 function lost(taker: Taker | null): string | null {
   if (taker === null || taker.alive) return null;
   return taker.hostname === null
@@ -75,7 +75,7 @@ function lost(taker: Taker | null): string | null {
 const LOOK =
   "The machine is handed over. Check the conductor's error, which Ironic keeps until its next action on the machine.";
 
-const RETRIES = "Fix the cause, and the conductor retries. Or undo with handover --undo --node.";
+const RETRIES = "Fix the cause, and the conductor retries. To undo, run handover --undo --node.";
 
 /**
  * A machine that was not taken over in time. If its interface is not enabled, the periodic task

@@ -5,7 +5,7 @@ interface Burst {
   taken: number;
 }
 
-/** Machines that waited when a pass began. They show whether it took all it could. */
+/** Machines that waited when a pass began. They show whether the pass took as many as possible. */
 interface Round {
   readonly size: number;
   readonly waits: Set<string>;

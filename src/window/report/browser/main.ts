@@ -130,7 +130,7 @@ function drawPages(state: State, redraw: () => void): void {
   if (inside) buttons.find((one) => one.textContent === focused)?.focus();
 }
 
-/** Titles become buttons: ascending, descending, then plan order. */
+/** Column headers become sort buttons: ascending, descending, then plan order. */
 function bindSort(state: State, search: () => void): void {
   const heads = [...document.querySelectorAll<HTMLElement>("#list thead th")];
   for (const [column, head] of heads.entries()) {

@@ -67,7 +67,7 @@ export function nightOf(facts: NightFacts): readonly NightStep[] {
   if (boots && staged) then(15, boot, BACK.undo);
   // After the first takeover, a rollback must restore the TFTP trees.
   then(16, byHand("Start the conductors", 120), BACK.stopConductors + (staged ? 0 : BACK.trees));
-  // It waits for a pass.
+  // The machine waits for a pass.
   const one = byHand("Hand over one machine and check it", 50 + facts.pace.interval);
   if (staged) then(17, one, BACK.undo + BACK.trees);
   const number = staged ? 17 : 16;

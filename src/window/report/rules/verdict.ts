@@ -69,7 +69,7 @@ function loads({ verdicts }: PlanCounts): number {
   return verdicts.create + verdicts.unchanged + verdicts.drift;
 }
 
-/** The reasons why it cannot be applied, most important first. */
+/** The reasons why the plan cannot be applied, most important first. */
 function stopsOf({ counts, fresh }: Judged): readonly string[] {
   const { blocked, conflict } = counts.verdicts;
   const some: string[] = [];

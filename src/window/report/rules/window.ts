@@ -30,7 +30,7 @@ const WHOLE: { readonly [command: string]: readonly number[] } = {
 };
 
 function didItsWork({ command, status }: RanCommand): boolean {
-  // Without a status, it is from the migration record, which has only completed stages.
+  // A command without a status is from the migration record, which has only completed stages.
   return status === null || status === 0 || (WHOLE[command] ?? []).includes(status);
 }
 
@@ -88,7 +88,7 @@ function takeOver(facts: Forecast): WindowStep {
     const before = `${figure(rate * 60)} a minute, as before (journal.jsonl)`;
     return byCommand(name, machines / rate, "measured", before);
   }
-  // This must be fixed first, at least to Ironic's default.
+  // This setting must be fixed first, at least to Ironic's default.
   if (seconds === null)
     return byCommand(name, forecast(takeOvers, USUAL_PACE, staged).seconds, "estimate", source);
   const least = perMinute === null || perMinute <= 0 ? 0 : (machines / perMinute) * 60;

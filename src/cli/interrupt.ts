@@ -7,7 +7,7 @@ import { log } from "./log.ts";
 import { printNotice } from "./print/events.ts";
 import { onUnread } from "./print/out.ts";
 
-/** Exit status by signal. A lost terminal (SIGHUP) ends a command like SIGTERM. */
+/** Exit status by signal. Losing the terminal (SIGHUP) ends a command in the same way as SIGTERM. */
 const STATUS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 143, SIGQUIT: 143 } as const;
 /** Signals after which a command that writes finishes its batch. */
 const ASKING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;

@@ -186,7 +186,7 @@ export const REFUSALS = {
   "N2I-E325": refused(
     "the plan loads no machine",
     "apply would change flavors and hosts in Nova, and report success without loading any machine.",
-    "Fix the data or accept the findings in the site document, then repeat plan. --skip-blocked does not help here.",
+    "Fix the data or accept the findings in the site document, then run plan again. --skip-blocked does not help here.",
   ),
   "N2I-E326": refused(
     "nothing to compare",

@@ -156,7 +156,7 @@ test("a server that Nova does not have as needed is refused before any change", 
           ...{ action: "stop", instance_uuid: SERVER, deleted: 0 },
           ...{ start_time: "2036-01-01 00:00:00", created_at: "2036-01-01 00:00:00" },
         }),
-      /stop of 2036\S* \S+ waits for the nova-compute of H1/,
+      /stop, requested at 2036\S* \S+, waits for nova-compute on H1/,
     ],
   ] as const) {
     await change();

@@ -71,7 +71,7 @@ test("a request that waits is told before the move", async (t) => {
   const planned = await cloud.host(...PLAN, "-f", "json");
   assert.match(planned.out, /N2I-D266/);
   const waits =
-    /stop of .* waits for the nova-compute of H1 \(rabbitmqctl purge_queue compute\.H1\)/;
+    /stop, requested at .*, waits for nova-compute on H1 \(rabbitmqctl purge_queue compute\.H1\)/;
   assert.match(planned.out, waits);
 });
 

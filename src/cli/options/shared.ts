@@ -31,7 +31,7 @@ const NOVA = grouped("Nova:", {
     { form: COMPUTE_HOST },
   ),
   "flavor-images": string(
-    `${WANT_NOVA}: deploy images of flavors (default: point with new images, otherwise keep)`,
+    `${WANT_NOVA}: deploy images of flavors (default: point if new images are specified, else keep)`,
     { choices: ["keep", "point", "delete"] },
   ),
   "deploy-kernel": string("Glance id of the new deploy kernel, or name:NAME", { form: IMAGE }),

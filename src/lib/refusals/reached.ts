@@ -25,7 +25,7 @@ export const REACHED = {
   "N2I-E204": refused(
     "unsupported Ironic schema",
     "Columns, key names and object versions differ by release, so nova2ironic does not accept an unknown head.",
-    "Run ironic-dbsync of a supported release, then repeat plan.",
+    "Run ironic-dbsync of a supported release, then run plan again.",
   ),
   "N2I-E205": refused(
     "unsupported pair of releases",

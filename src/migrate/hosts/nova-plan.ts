@@ -172,7 +172,7 @@ function traitsOf(release: string): NovaTraits {
   return { classes: !until("ocata"), copies: until("kilo"), clustered: until("mitaka") };
 }
 
-/** Judges machines by Nova's rows in the snapshot, for a plan that does not change Nova. */
+/** Evaluates machines by Nova's rows in the snapshot, for a plan that does not change Nova. */
 export function judgeUnchanged(
   release: string,
   site: Site,

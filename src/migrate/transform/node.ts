@@ -20,7 +20,7 @@ export interface Chosen {
   readonly conf: HostConfig | null;
   readonly facts: StateFacts;
   readonly decision: Decision;
-  /** Null if no driver supports the machine. The findings have the reason. */
+  /** Null if no driver supports the machine. The findings give the reason. */
   readonly driver: { readonly row: DriverRow; readonly program: Program } | null;
   readonly findings: readonly Finding[];
 }

@@ -31,7 +31,7 @@ export const BOOT = {
   ),
   "N2I-D706": warning(
     "no kernel or ramdisk in the tree",
-    "The machine would not boot again, or only the configurations were copied. `boot` requires the complete tree, unless both files are already in Ironic's tree.",
+    "Either the machine can no longer boot, or only the configuration files were copied. `boot` requires the complete tree, unless both files are already in Ironic's tree.",
   ),
   "N2I-D707": warning(
     "no TFTP tree for this host",

@@ -4,7 +4,7 @@ import { acceptable, blocking, note, warning } from "./kind.ts";
 export const MOVES = {
   "N2I-D250": blocking(
     "the source service is not forced down",
-    "A running nova-compute would act on machines that another host serves. Stop it, run openstack compute service set --down HOST nova-compute (before Liberty: --disable), then repeat the plan. If the host is down, takeover can fence it.",
+    "A running nova-compute would act on machines that another host serves. Stop it, run openstack compute service set --down HOST nova-compute (before Liberty: --disable), then plan again. If the host is down, takeover can fence it.",
   ),
   "N2I-D251": blocking(
     "the source nova-compute still reports",
@@ -16,7 +16,7 @@ export const MOVES = {
   ),
   "N2I-D253": blocking(
     "the destination has no nova-compute service",
-    "Start its nova-compute, then repeat the plan. Since 29.0.0 (2024.1), a nova-compute without a services row refuses to start if instances have its host.",
+    "Start its nova-compute, then plan again. Since 29.0.0 (2024.1), a nova-compute without a services row refuses to start if instances have its host.",
   ),
   "N2I-D254": blocking(
     "the destination is forced down",
@@ -24,7 +24,7 @@ export const MOVES = {
   ),
   "N2I-D255": blocking(
     "the destination does not report",
-    "No nova-compute would serve the machine. Start the nova-compute of the destination, then repeat the plan.",
+    "No nova-compute would serve the machine. Start nova-compute on the destination, then plan again.",
   ),
   "N2I-D256": blocking(
     "the destination is disabled",
@@ -48,15 +48,15 @@ export const MOVES = {
   ),
   "N2I-D261": blocking(
     "several instances on the machine",
-    "Only one of them can be right. Delete those that differ from the node's instance_uuid, then repeat the plan.",
+    "Only one of them can be right. Delete those that differ from the node's instance_uuid, then plan again.",
   ),
   "N2I-D262": blocking(
     "several live compute nodes for the machine",
-    "Two hosts report it, or a row is stale. Delete the wrong compute node (openstack hypervisor list), then repeat the plan.",
+    "Two hosts report it, or a row is stale. Delete the wrong compute node (see openstack hypervisor list), then plan again.",
   ),
   "N2I-D263": blocking(
     "evacuation record for the instance",
-    "The nova-compute that the instance was evacuated from destroys the instance when it next starts. Keep the row, but set its status to completed, then repeat the plan.",
+    "The nova-compute that the instance was evacuated from destroys the instance when it next starts. Keep the row, but set its status to completed, then plan again.",
   ),
   "N2I-D264": blocking(
     "the destination is in different aggregates",
@@ -104,15 +104,15 @@ export const LEGACY_MOVES = {
   ),
   "N2I-D283": blocking(
     "bm_nodes and Nova have different instances",
-    "The rows do not show which instance owns the machine. Compare bm_nodes.instance_uuid with instances.node, correct the wrong one, then repeat the plan.",
+    "The rows do not show which instance owns the machine. Compare bm_nodes.instance_uuid with instances.node, correct the wrong one, then plan again.",
   ),
   "N2I-D284": blocking(
     "volumes are attached to the instance",
-    "The old host exports them through its own iSCSI target, which cannot be moved in the database. Detach them, then repeat the plan.",
+    "The old host exports them through its own iSCSI target, which cannot be moved in the database. Detach them, then plan again.",
   ),
   "N2I-D285": blocking(
     "nova-network serves the instance",
-    "Its tables also refer to compute hosts, and its addresses would remain on the old host. Only machines on Neutron can be moved.",
+    "Its tables also refer to compute hosts, and its addresses would remain on the old host. Only machines that use Neutron can be moved.",
   ),
   "N2I-D286": blocking(
     "the machine is a Tilera board",

@@ -48,6 +48,6 @@ export const NOVA = {
   ),
   "N2I-D211": warning(
     "free machine with an instance in Nova",
-    "nova_bm lost the instance, or instances.node is wrong. The machine is loaded as free and in maintenance, so that Nova does not assign it to a tenant. Find out whether a tenant's instance is running there (N2I-D207 shows it), correct the wrong row, then repeat extract and plan. If the machine is free, end maintenance.",
+    "nova_bm lost the instance, or instances.node is wrong. The machine is loaded as free and in maintenance, so that Nova does not assign it to a tenant. Find out whether a tenant's instance is running there (N2I-D207 shows it), correct the wrong row, then run extract and plan again. If the machine is free, end maintenance.",
   ),
 };

@@ -48,11 +48,11 @@ export const RECORD = {
   ),
   "N2I-D411": warning(
     "unknown driver",
-    "It is not part of any Ironic release. A node with unsuitable interfaces ends the conductor's takeover round for every machine. Compare the interfaces with the vendor's documentation, or correct the name.",
+    "It is not part of any Ironic release. A single node with unsuitable interfaces aborts the conductor's takeover of every machine. Compare the interfaces with the vendor's documentation, or correct the name.",
   ),
   "N2I-D412": blocking(
     "driver does not have this interface",
-    "One such node ends the conductor's takeover round for every machine. In the site document, set an interface that the finding lists, or omit the interface.",
+    "A single such node aborts the conductor's takeover of every machine. In the site document, set an interface that the finding lists, or omit the interface.",
   ),
   "N2I-D413": blocking(
     "driver_info lacks a value that the driver requires",
@@ -76,7 +76,7 @@ export const RECORD = {
   ),
   "N2I-D421": blocking(
     "interface is not enabled",
-    "One such node ends the conductor's takeover round for every machine, and only its log shows why. Enable the interface in ironic.conf (enabled_<type>_interfaces) and restart the conductors, or set a different interface in the site document. Then repeat plan.",
+    "A single such node aborts the conductor's takeover of every machine, and only its log shows why. Enable the interface in ironic.conf (enabled_<type>_interfaces) and restart the conductors, or set a different interface in the site document. Then run plan again.",
   ),
   "N2I-D423": note(
     "the conductors with the driver are stopped",

@@ -20,7 +20,7 @@ export const TENANT = {
   ),
   "N2I-D104": warning(
     "failed deployment or teardown that was not cleaned up",
-    "The machine is loaded in maintenance with its error. Tear it down when Ironic runs.",
+    "The machine is loaded in maintenance with its error. Tear it down once Ironic is running.",
   ),
   "N2I-D105": warning(
     "free machine after an incomplete cleanup",

@@ -36,7 +36,7 @@ export const UPGRADE = {
   ),
   "N2I-D228": warning(
     "no known machine for a --compute-host group or shard",
-    "The group or shard of a blocked machine is not known. Compare the name with the site document, fix the machines, then repeat plan.",
+    "The group or shard of a blocked machine is not known. Compare the name with the site document, fix the machines, then run plan again.",
   ),
   "N2I-D229": warning(
     "some machines keep their compute host, others move",
@@ -96,7 +96,7 @@ export const UPGRADE = {
   ),
   "N2I-D244": acceptable(
     "this Nova refuses a new nova-compute that finds instances",
-    "Since 2024.1, a nova-compute without a service row stops if its driver lists instances. Start nova-compute on the new host once while Ironic is empty, stop it, then repeat plan. If its conductor group or shard has no instance, accept the finding.",
+    "Since 2024.1, a nova-compute without a service row stops if its driver lists instances. Start nova-compute on the new host once while Ironic is empty, stop it, then run plan again. If its conductor group or shard has no instance, accept the finding.",
   ),
   "N2I-D245": warning(
     "non-ASCII compute host name",

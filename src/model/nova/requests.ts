@@ -39,11 +39,11 @@ export function queueOf(host: string): string {
 
 /** Queued request and the command that purges it, for display. */
 export function requestText({ action, at }: OpenRequest, host: string): string {
-  return `${action} of ${at ?? "an unknown time"} waits for the nova-compute of ${host} (rabbitmqctl purge_queue ${queueOf(host)})`;
+  return `${action}, requested at ${at ?? "an unknown time"}, waits for nova-compute on ${host} (rabbitmqctl purge_queue ${queueOf(host)})`;
 }
 
 export function taskStateText(state: string, host: string): string {
-  return `task_state ${state} is set, and its request may wait for the nova-compute of ${host} if that is down (rabbitmqctl purge_queue ${queueOf(host)})`;
+  return `task_state ${state} is set, and its request may wait for nova-compute on ${host} if that service is down (rabbitmqctl purge_queue ${queueOf(host)})`;
 }
 
 /**
@@ -60,7 +60,7 @@ export function busyText(
 ): string | null {
   if (task_state !== null) return taskStateText(task_state, host);
   return vm_state === "building"
-    ? `vm_state is building, and its build may wait for the nova-compute of ${host} if that is down (rabbitmqctl purge_queue ${queueOf(host)})`
+    ? `vm_state is building, and its build may wait for nova-compute on ${host} if that service is down (rabbitmqctl purge_queue ${queueOf(host)})`
     : null;
 }
 

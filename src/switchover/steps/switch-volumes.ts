@@ -129,7 +129,7 @@ async function moves(
 export function vifsStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const write = (node: string, vif: string, isAttached: boolean): NodeWrite => ({
-    what: `${isAttached ? "attaching" : "detaching"} VIF ${vif} ${isAttached ? "to" : "of"} node ${node}`,
+    what: `${isAttached ? "attaching" : "detaching"} VIF ${vif} ${isAttached ? "to" : "from"} node ${node}`,
     on: [plan.source, plan.destination],
     look: async () => ((await calls.vifs(node)).includes(vif) === isAttached ? "made" : "open"),
     call: () => (isAttached ? nodeCalls.attach : nodeCalls.detach)(node, vif),

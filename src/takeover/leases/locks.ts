@@ -99,7 +99,7 @@ async function settled(statement: Promise<number>): Promise<number | null> {
   });
 }
 
-/** Waits for a statement with a lost answer, which the server may still execute. */
+/** Waits for a statement whose response was lost, because the server may still be executing it. */
 async function passed(database: Database, resource: string): Promise<void> {
   const touch = "UPDATE bm_locks SET owner = owner WHERE resource = ?";
   await stated(database, "waiting for a lock's row", touch, [resource]);

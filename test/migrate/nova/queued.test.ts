@@ -15,7 +15,8 @@ import { cloud } from "./cloud.ts";
 import { plannedCloud } from "./planned.ts";
 
 const UUID = caseUuid("instance", 1);
-const PURGE = /stop of 2014-12-02 00:00:00 .*rabbitmqctl purge_queue compute\.compute-1/s;
+const PURGE =
+  /stop, requested at 2014-12-02 00:00:00, .*rabbitmqctl purge_queue compute\.compute-1/s;
 
 const act = (action: string, start_time: string) => ({ action, instance_uuid: UUID, start_time });
 
@@ -97,7 +98,7 @@ test("plan, check, apply and rollback name a request that waits, with the comman
   await ends(0, made.act(["apply", "--allow-queued-requests"]));
   await nova.db("instance_actions").insert(act("reboot", "2014-12-02 00:00:00"));
   const back = await ends(4, made.act(["rollback", "--all"]));
-  assert.match(back.err, /N2I-E314.*reboot of .*purge_queue compute\.ironic-compute/s);
+  assert.match(back.err, /N2I-E314.*reboot, requested at .*purge_queue compute\.ironic-compute/s);
   await ends(0, made.act(["rollback", "--all", "--allow-queued-requests"]));
   const again = await run([...planning, "--compute-host", "ironic-compute"]);
   assert.match(again.out, /N2I-D243/);

@@ -10,7 +10,7 @@ export const NOVA_CONF = {
 /** The time after which a nova-compute is down. */
 export const DOWN = {
   ...NOVA_CONF,
-  "service-down-time": number("Seconds without a report until a nova-compute counts as down (60)", {
+  "service-down-time": number("Seconds without a report before a nova-compute is down (60)", {
     above: 0,
   }),
 };

@@ -14,7 +14,7 @@ export const checkOptions: Declared = {
       ...{ choices: releaseNames(), requiresArg: true },
       describe: "Release of Ironic, if the database alone does not determine it",
     },
-    "allow-pairing": flag("If the plan allows a pairing: report a different pairing as a warning"),
+    "allow-pairing": flag("For plan --allow-pairing: report a different pairing as a warning"),
     "skip-blocked": flag("For apply --skip-blocked: report blocked machines as warnings"),
     "nova-api-db": string("Later Nova releases: the API database (mappings, flavors, aggregates)"),
     "placement-db": string("Later Nova releases: Placement's database, for allocations"),

@@ -70,7 +70,7 @@ export function createGate(clustered: boolean, nova: Pick<ServerIdentity, "engin
   };
 }
 
-/** Judges machines whose Nova rows the plan does not change. */
+/** Evaluates machines whose Nova rows the plan does not change. */
 export function unchangedHosts(
   gate: HostGate,
   acceptances: (machine: Machine) => readonly Acceptance[],

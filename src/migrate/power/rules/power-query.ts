@@ -35,7 +35,7 @@ export type PowerMethod = (
       readonly host: VirtualPower;
       readonly macs: readonly string[];
     }
-  /** No query is possible. The verdict has the reason. */
+  /** No query is possible. The verdict gives the reason. */
   | {
       readonly kind: "none";
       readonly verdict: PowerVerdict;

@@ -106,7 +106,7 @@ export function compareNova(
   };
 }
 
-/** Judges and counts a row that the plan changes. */
+/** Evaluates and counts a row that the plan changes. */
 function rowVerdict({ step, state }: Inspected, used: Used, tally: NovaTally): RowVerdict {
   const { is, reason, fields = [] } = state;
   const since = isStepUsed(step, state, used);

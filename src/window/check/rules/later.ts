@@ -126,7 +126,7 @@ function bare(
   const fixes = [
     ...(provided
       ? []
-      : ["start nova-compute after the machines are loaded, which creates the providers"]),
+      : ["after the machines are loaded, start nova-compute to create the providers"]),
     ...(classed
       ? []
       : [

@@ -15,12 +15,7 @@ import { processContext } from "../run/process-context.ts";
 import { VERSION, whoami } from "../run/version.ts";
 import { type Io, io } from "./io.ts";
 
-interface Log {
-  readonly run: string;
-  lines: string[];
-}
-
-const logs = new WeakMap<Io, Log>();
+const logs = new WeakMap<Io, { readonly run: string; lines: string[] }>();
 
 /**
  * Logs the command in `RUN/log.jsonl`, without secrets. One fact per line; `v` is the version of

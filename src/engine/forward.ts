@@ -43,12 +43,13 @@ export async function* forward<C extends Change, L>(
         ? NOTHING
         : await act(running, batch.span, chosen, executionProgress);
     const skipped = [...chosen.waiting, ...outcome.skipped];
+    const failed = new Map(outcome.failed?.map(({ machine, reason }) => [machine, reason]));
     const lines = executionProgress.lines + (outcome.broke === undefined ? batch.lines.length : 0);
     executionProgress = { lines, done: executionProgress.done + outcome.done.length };
     yield {
       ...{ kind: "batch", lines, shared: 0, retained: 0, excluded: chosen.excluded },
       ...{ outcome: { ...outcome, skipped }, unchanged: unchangedOf(chosen.changes, skipped) },
-      failed: failedLines(leg, batch, outcome),
+      failed: skippedLines(leg, batch.lines, failed),
     };
     if (outcome.broke === undefined) continue;
     return yield {
@@ -110,10 +111,7 @@ async function choose<C extends Change, L>(
     changes: all.filter(isIncluded),
     ownedIds,
     out: strange.filter((change) => !isIncluded(change)),
-    excluded: acting.flatMap((line) => {
-      const reason = otherwise.get(leg.machineOf(line) ?? "");
-      return reason === undefined ? [] : [skippedLineOf(leg, line, reason)];
-    }),
+    excluded: skippedLines(leg, acting, otherwise),
     waiting: [...waits].map(([id, reason]) => ({ id, reason })),
   };
 }
@@ -243,23 +241,15 @@ function unrecorded(
   return Math.max(0, existing.length - (rows.get(keyOf(span)) ?? 0));
 }
 
-function skippedLineOf<C extends Change, L>(
-  { brief }: Leg<C, L>,
-  line: L,
-  reason: string,
-): SkippedLine<L> {
-  return { line: brief?.(line) ?? line, reason };
-}
-
-function failedLines<C extends Change, L>(
+/** The lines whose machine has a reason. */
+function skippedLines<C extends Change, L>(
   leg: Leg<C, L>,
-  { lines }: Batch<L>,
-  { failed = [] }: Outcome,
+  lines: readonly L[],
+  reasons: Excluded,
 ): readonly SkippedLine<L>[] {
-  if (failed.length === 0) return [];
-  const whys = new Map(failed.map(({ machine, reason }) => [machine, reason]));
+  if (reasons.size === 0) return [];
   return lines.flatMap((line) => {
-    const reason = whys.get(leg.machineOf(line) ?? "");
-    return reason === undefined ? [] : [skippedLineOf(leg, line, reason)];
+    const reason = reasons.get(leg.machineOf(line) ?? "");
+    return reason === undefined ? [] : [{ line: leg.brief?.(line) ?? line, reason }];
   });
 }

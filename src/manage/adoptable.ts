@@ -5,7 +5,7 @@ import {
   openManageClients,
   servicesOf,
 } from "../migrate/open/services.ts";
-import type { AdoptableRow, ExistingNics, RunningNode } from "../model/ironic/adoptable.ts";
+import type { AdoptableRow, ExistingNics, RunningNode } from "../model/ironic/manage.ts";
 import type { RestOptions } from "../run/cloud.ts";
 import { closing, type Keep, keepYoungSmall, openRole } from "../run/databases.ts";
 import type { Sink } from "../run/sink.ts";

@@ -1,10 +1,11 @@
 import { MigrationError } from "../lib/error.ts";
 import type { ManageClients } from "../migrate/open/services.ts";
-import type { ExistingNics, RunningNode } from "../model/ironic/adoptable.ts";
 import { FAKE } from "../model/ironic/fake-hardware.ts";
 import {
+  type ExistingNics,
   MANAGE,
   type RecordClient,
+  type RunningNode,
   type ServerView,
   type ServerWishes,
 } from "../model/ironic/manage.ts";

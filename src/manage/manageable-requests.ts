@@ -3,8 +3,7 @@ import { ONE_BY_ONE } from "../engine/window-part.ts";
 import { MigrationError, orNull } from "../lib/error.ts";
 import { objectOf, parsedJson } from "../lib/json.ts";
 import type { ManageClients } from "../migrate/open/services.ts";
-import type { RunningNode } from "../model/ironic/adoptable.ts";
-import type { ManageRequest } from "../model/ironic/manage.ts";
+import type { ManageRequest, RunningNode } from "../model/ironic/manage.ts";
 import { schemaFaults } from "../model/json-schema/faults.ts";
 import {
   ironicFault as fault,

@@ -15,7 +15,7 @@ import type {
 import type { Service } from "../model/ironic/service.ts";
 import type { Keep } from "../run/databases.ts";
 import { failpoint } from "../run/failpoint.ts";
-import { waitingFor } from "../run/wait-message.ts";
+import { waitingFor } from "../run/process-context.ts";
 import { createAllocations } from "../systems/ironic-api/allocation.ts";
 import { readConductors } from "../systems/ironic-api/conductors.ts";
 import { createFakeHardware, type FakeHardware } from "../systems/ironic-api/fake-hardware.ts";

@@ -1,7 +1,6 @@
 import { MigrationError } from "../lib/error.ts";
 import type { ManageClients } from "../migrate/open/services.ts";
-import type { NetworkPorts, RunningNode } from "../model/ironic/adoptable.ts";
-import type { RecordClient } from "../model/ironic/manage.ts";
+import type { NetworkPorts, RecordClient, RunningNode } from "../model/ironic/manage.ts";
 import { failpoint } from "../run/failpoint.ts";
 import { createAllocations, readAllocation } from "../systems/ironic-api/allocation.ts";
 import { inFlight } from "../systems/ironic-api/pool.ts";

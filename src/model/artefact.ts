@@ -1,4 +1,4 @@
-import type { Finding } from "./finding.ts";
+import type { Finding } from "./findings.ts";
 import type { HostConfig } from "./machine.ts";
 import type { FieldChange, Verdict } from "./plan.ts";
 import type { ConductorIpmitool } from "./power.ts";

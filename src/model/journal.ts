@@ -85,19 +85,13 @@ export type MachineEntry = {
   readonly at: string;
 } & (
   | {
-      /** Written before the change. */
-      readonly do: "start";
+      /** Written before the change, or before its rollback. */
+      readonly do: "start" | "return";
       readonly by: string;
-      /** Data for rollback. The part validates it as it does any file. */
+      /** Data for rollback, or for the rest of it. The part validates it as it does any file. */
       readonly observed?: JsonObject;
     }
   | { readonly do: "end" }
-  | {
-      readonly do: "return";
-      readonly by: string;
-      /** More data for the remaining rollback. */
-      readonly observed?: JsonObject;
-    }
   | {
       readonly do: "returned";
       /** Skipped because of other changes. See `observed`. */

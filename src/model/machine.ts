@@ -1,6 +1,6 @@
 import type { Json } from "../lib/json.ts";
 import type { BootFile } from "./boot.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "./findings.ts";
 import type { Sealed } from "./secret.ts";
 
 /** Column value. Integers beyond 2^53 are decimal strings. */

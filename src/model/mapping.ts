@@ -1,6 +1,5 @@
 import type { Json, JsonObject } from "../lib/json.ts";
-import type { Acceptance } from "./finding.ts";
-import type { FindingCode } from "./findings.ts";
+import type { Acceptance, FindingCode } from "./findings.ts";
 import type { ReleaseHardware } from "./ironic/hardware.ts";
 import type { ConductorIpmitool } from "./power.ts";
 import type { Column } from "./tables.ts";

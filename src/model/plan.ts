@@ -1,7 +1,7 @@
 import type { Json } from "../lib/json.ts";
 import type { BootPlan } from "./boot.ts";
 import type { Change } from "./change.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "./findings.ts";
 import type { Row } from "./machine.ts";
 
 export type Resource = "node" | "port";

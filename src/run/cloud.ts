@@ -3,8 +3,7 @@ import { type Cloud, ENVIRONMENT, SERVICES, type Settings } from "../systems/ope
 import { cloudSettings, environmentSettings } from "../systems/openstack/clouds.ts";
 import { findImages, type RequestedImage } from "../systems/openstack/glance-images.ts";
 import { cloudOf } from "../systems/openstack/settings.ts";
-import { processContext } from "./process-context.ts";
-import { waitingFor } from "./wait-message.ts";
+import { processContext, waitingFor } from "./process-context.ts";
 
 /** Connection options of a service. */
 export interface RestOptions {

@@ -2,8 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { readDatabaseAddress } from "../systems/database/database-address.ts";
 import { type Database, openDatabase } from "../systems/database/open.ts";
 import { databaseTimeout } from "./database-timeout.ts";
-import { processContext } from "./process-context.ts";
-import { waitingFor } from "./wait-message.ts";
+import { processContext, waitingFor } from "./process-context.ts";
 
 /** Databases by option, each with its own credentials. */
 export const ROLES = {

@@ -17,8 +17,7 @@ import { openFileOf, openManifest, PLAN } from "./files/plan-folder.ts";
 import { lockRun, openRun, type RunFolder } from "./files/run-folder.ts";
 import { checkKind, markKind, type RunAbout } from "./files/run-kind.ts";
 import { createSeal, KEY, readKey } from "./files/seal.ts";
-import { processContext } from "./process-context.ts";
-import { waitingFor } from "./wait-message.ts";
+import { processContext, waitingFor } from "./process-context.ts";
 
 export { PLAN } from "./files/plan-folder.ts";
 export const SNAPSHOT = "snapshot.jsonl";

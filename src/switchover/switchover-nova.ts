@@ -1,11 +1,11 @@
-import { MigrationError } from "../lib/error.ts";
+import { MigrationError, orMessage } from "../lib/error.ts";
 import { rowsPart } from "../migrate/apply/nova.ts";
 import { type ManageClients, registerClose } from "../migrate/open/services.ts";
 import type { Verb } from "../model/database.ts";
 import type { RowState } from "../model/nova/nova-plan.ts";
 import { type Keep, openRole } from "../run/databases.ts";
 import { failpoint } from "../run/failpoint.ts";
-import { waitingFor } from "../run/wait-message.ts";
+import { waitingFor } from "../run/process-context.ts";
 import { openServerAllocations } from "../systems/nova-api/allocations.ts";
 import { needRights } from "../systems/nova-db/host-rights.ts";
 import { computeIdOf } from "../systems/nova-db/instances.ts";
@@ -90,10 +90,8 @@ export async function reopenSwitchNova(
   return openSwitchNova(options, clients, keep, { readOnly });
 }
 
-type Target = Parameters<typeof rowsPart>[0];
-
 /** Server rows, changed by the part for moves between compute hosts, one transaction per row. */
-function novaRows(target: Target): Pick<SwitchNova, "inspect" | "change"> {
+function novaRows(target: Parameters<typeof rowsPart>[0]): Pick<SwitchNova, "inspect" | "change"> {
   const part = rowsPart(target);
   return {
     async inspect(change) {
@@ -101,17 +99,15 @@ function novaRows(target: Target): Pick<SwitchNova, "inspect" | "change"> {
       // The part returns a state for each change.
       return state as RowState;
     },
-    async change(change) {
-      try {
-        await part.perform([change], {
-          ...{ owned: () => false, ended: () => false },
-          ...{ precondition: () => Promise.resolve(), observed: () => Promise.resolve() },
-        });
-        return null;
-      } catch (cause) {
-        if (!(cause instanceof MigrationError) || cause.code !== "N2I-E300") throw cause;
-        return cause.message;
-      }
+    change(change) {
+      const performed = part.perform([change], {
+        ...{ owned: () => false, ended: () => false },
+        ...{ precondition: () => Promise.resolve(), observed: () => Promise.resolve() },
+      });
+      return orMessage(
+        performed.then(() => null),
+        "N2I-E300",
+      );
     },
   };
 }

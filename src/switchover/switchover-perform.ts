@@ -1,5 +1,5 @@
 import type { WindowSession } from "../engine/window.ts";
-import { MigrationError } from "../lib/error.ts";
+import { MigrationError, orMessage } from "../lib/error.ts";
 import type { ManageClients } from "../migrate/open/services.ts";
 import type { SkippedRow } from "../model/change.ts";
 import type { RestOptions } from "../run/cloud.ts";
@@ -107,16 +107,13 @@ export async function fencedBy(
 ): Promise<Fenced | null> {
   if (fenceCommand === undefined) return null;
   const { name } = await calls.read(node);
-  try {
-    // The name may have moved to the spare, so the uuid is passed as well.
-    const env = { NOVA2IRONIC_NODE_NAME: typeof name === "string" ? name : "" };
-    await askFence({ fenceCommand, from: node, run, env }, signal, sink);
-  } catch (cause) {
-    if (!(cause instanceof MigrationError) || cause.code !== "N2I-E316") throw cause;
-    sink.note(cause.message);
-    return null;
-  }
-  return { proof: "--fence-command", by };
+  // The name may have moved to the spare, so the uuid is passed as well.
+  const env = { NOVA2IRONIC_NODE_NAME: typeof name === "string" ? name : "" };
+  const asked = askFence({ fenceCommand, from: node, run, env }, signal, sink);
+  const fault = await orMessage(asked, "N2I-E316");
+  if (fault === undefined) return { proof: "--fence-command", by };
+  sink.note(fault);
+  return null;
 }
 
 /**

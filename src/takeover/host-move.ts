@@ -1,6 +1,6 @@
 import { MigrationError } from "../lib/error.ts";
 import { listed, NAMED } from "../lib/text.ts";
-import { blocks } from "../model/finding.ts";
+import { blocks } from "../model/findings.ts";
 import { closing } from "../run/databases.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
 import { checkWindow } from "../run/files/window-file.ts";

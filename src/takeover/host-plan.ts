@@ -4,7 +4,7 @@ import { counted } from "../lib/text.ts";
 import { NO_SITE } from "../migrate/mapping/site.ts";
 import { loadMappings } from "../migrate/open/documents.ts";
 import { compileSite } from "../migrate/transform/site.ts";
-import type { Acceptance } from "../model/finding.ts";
+import type { Acceptance } from "../model/findings.ts";
 import { plansIn } from "../model/journal.ts";
 import type { Machine } from "../model/machine.ts";
 import type { Site } from "../model/mapping.ts";

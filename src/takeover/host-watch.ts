@@ -2,7 +2,7 @@ import { MigrationError } from "../lib/error.ts";
 import { readOsloFiles } from "../lib/files/oslo.ts";
 import { listed, NAMED } from "../lib/text.ts";
 import { hasReported } from "../migrate/hosts/rules/running.ts";
-import { blocks } from "../model/finding.ts";
+import { blocks } from "../model/findings.ts";
 import type { OldHost } from "../model/nova/host-move.ts";
 import type { HostBeat, NovaTarget } from "../model/nova/nova-plan.ts";
 import type { MovePlan } from "../run/host-files.ts";

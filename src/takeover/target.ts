@@ -1,5 +1,5 @@
 import type { ServerIdentity } from "../model/artefact.ts";
-import type { Acceptance } from "../model/finding.ts";
+import type { Acceptance } from "../model/findings.ts";
 import type { Entries } from "../model/journal.ts";
 import type { NodeTenant, PlannedMove } from "../model/nova/host-move.ts";
 import type { NovaIdentity } from "../model/nova/nova-plan.ts";

@@ -8,7 +8,7 @@ import { once } from "../../src/lib/streams.ts";
 import type { NovaClients } from "../../src/manage/nova-clients.ts";
 import { novaPart } from "../../src/manage/steps/manage-nova.ts";
 import { maintenanceFor } from "../../src/manage/steps/manage-nova-marks.ts";
-import type { RunningNode } from "../../src/model/ironic/adoptable.ts";
+import type { RunningNode } from "../../src/model/ironic/manage.ts";
 import { openRun } from "../../src/run/files/run-folder.ts";
 import type { NovaServer } from "../../src/systems/nova-api/server-state.ts";
 import { firstAlone } from "../../src/systems/openstack/first-alone.ts";

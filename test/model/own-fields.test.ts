@@ -8,7 +8,7 @@ import { isServiceField, OWN_FIELDS } from "../../src/model/ironic/service-field
 import type { Row } from "../../src/model/machine.ts";
 import { loadTables, tablesVersions } from "../../src/run/files/load-tables.ts";
 import { packageRoot } from "../../src/run/files/package-root.ts";
-import { foundState } from "../../src/systems/ironic-api/found-state.ts";
+import { foundState } from "../../src/systems/ironic-api/move.ts";
 
 const IMAGE = "d0000000-0000-4000-8000-00000000000a";
 const GAVE_UP = "During sync_power_state, max retries exceeded for node u1, node state None";

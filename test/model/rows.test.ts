@@ -4,7 +4,7 @@ import { EXIT_STATUS, type ExitName } from "../../src/lib/exit-status.ts";
 import { REFUSALS } from "../../src/lib/refusals.ts";
 import { compareRow } from "../../src/model/compare.ts";
 import { mayBeSame, otherServer } from "../../src/model/database.ts";
-import { gatherNics, type Nic } from "../../src/model/ironic/adoptable.ts";
+import { gatherNics, type Nic } from "../../src/model/ironic/manage.ts";
 import type { Row } from "../../src/model/machine.ts";
 import { createTextSet, index } from "../../src/model/rows.ts";
 

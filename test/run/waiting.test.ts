@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { cloudFor } from "../../src/run/cloud.ts";
 import { closing } from "../../src/run/databases.ts";
-import { processContext, surrounded } from "../../src/run/process-context.ts";
-import { waitingFor } from "../../src/run/wait-message.ts";
+import { processContext, surrounded, waitingFor } from "../../src/run/process-context.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 
 test("what takes more than two seconds says what it is, again each half minute, and no more at its end", async (t) => {

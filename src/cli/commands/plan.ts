@@ -13,8 +13,7 @@ import {
   SIGNS,
 } from "../../migrate/plan/rules/summary.ts";
 import type { PlanCounts } from "../../model/artefact.ts";
-import type { Finding } from "../../model/finding.ts";
-import { FINDINGS, type FindingCode } from "../../model/findings.ts";
+import { FINDINGS, type Finding, type FindingCode } from "../../model/findings.ts";
 import type { PlannedMachine, Verdict } from "../../model/plan.ts";
 import { ipmitoolOf, type MachineOf } from "../../model/power.ts";
 import { openPlan } from "../../run/run.ts";

@@ -3,7 +3,6 @@ import { nextCommand, pick, TREE } from "../../run/next.ts";
 import { io } from "../io.ts";
 
 type RunArgument = { readonly run: string };
-type UndoOption = { readonly undo: boolean };
 
 const ALL = { allRows: true };
 const SCOPE: readonly string[] = ["all", "node", "leave-nova"];
@@ -22,7 +21,7 @@ export const EVERY = {
     }),
   handover: (args: RunArgument) =>
     nextCommand("verify", args, { takeover: true, match: "State=*" }),
-  finish: (args: RunArgument & UndoOption) =>
+  finish: (args: RunArgument & { readonly undo: boolean }) =>
     nextCommand("finish", args, { ...pick(args, ["node", "undo"]), plan: true, ...ALL }),
   boot: (args: RunArgument & { readonly plan: boolean }) =>
     nextCommand("boot", args, { ...pick(args, [...TREE, "plan"]), verify: !args.plan, ...ALL }),

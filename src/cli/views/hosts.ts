@@ -1,6 +1,6 @@
 import { type Columns, rowsOf, type View, viewOf } from "../../lib/table/table.ts";
 import { counted } from "../../lib/text.ts";
-import type { Finding } from "../../model/finding.ts";
+import type { Finding } from "../../model/findings.ts";
 import type { MoveCounts, OwnedRow, PlannedMove } from "../../model/nova/host-move.ts";
 
 const MOVE: Columns<PlannedMove> = {

@@ -1,7 +1,6 @@
 import { type Json, objectOf } from "../../lib/json.ts";
 import { type Columns, rowsOf, type View, viewOf } from "../../lib/table/table.ts";
-import type { AdoptableRow, RunningNode } from "../../model/ironic/adoptable.ts";
-import type { ManagedOne } from "../../model/ironic/manage.ts";
+import type { AdoptableRow, ManagedOne, RunningNode } from "../../model/ironic/manage.ts";
 import { maskedText } from "../../model/ironic/masked.ts";
 import type { HardwareDifference, SpareClass } from "../../model/switchover.ts";
 import { nodeName } from "../../switchover/rules/spares.ts";

@@ -1,6 +1,6 @@
 import { type Columns, type View, viewOf } from "../../lib/table/table.ts";
 import { acceptedOf, causeOf } from "../../migrate/plan/rules/summary.ts";
-import type { Finding } from "../../model/finding.ts";
+import type { Finding } from "../../model/findings.ts";
 import type { SnapshotLine } from "../../model/machine.ts";
 import type { NovaStep } from "../../model/nova/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";

@@ -9,6 +9,13 @@ export function notWritten(path: string, cause: unknown): unknown {
     : cause;
 }
 
+/** The same for a promise that fails. */
+export function orNotWritten(path: string): (cause: unknown) => never {
+  return (cause) => {
+    throw notWritten(path, cause);
+  };
+}
+
 /** N2I-E110 with the file and the system's message. Returns any other error unchanged. */
 export function notRead(path: string, cause: unknown): unknown {
   return isSystem(cause)

@@ -6,7 +6,7 @@ import { MigrationError, systemCode } from "../error.ts";
 import { isObject, parsedJson } from "../json.ts";
 import { shellArgument } from "../text.ts";
 import { atExit } from "./at-exit.ts";
-import { notWritten } from "./failure.ts";
+import { notWritten, orNotWritten } from "./failure.ts";
 
 type Holder = Awaited<ReturnType<typeof myself>>;
 
@@ -37,9 +37,7 @@ export async function takeLock(path: string, command: string): Promise<() => Pro
     throw notWritten(path, cause);
   }
   return async () => {
-    await rm(path, { force: true }).catch((cause: unknown) => {
-      throw notWritten(path, cause);
-    });
+    await rm(path, { force: true }).catch(orNotWritten(path));
     cancelCleanup();
   };
 }

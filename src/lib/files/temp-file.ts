@@ -3,7 +3,7 @@ import { closeSync, openSync, rmSync } from "node:fs";
 import { open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { atExit } from "./at-exit.ts";
-import { notWritten } from "./failure.ts";
+import { notWritten, orNotWritten } from "./failure.ts";
 
 export const TEMPORARY = ".n2i-tmp";
 
@@ -68,20 +68,15 @@ export async function writeAtomic(folder: string, name: string, text: string): P
 
 /** Removes leftovers of killed stages. Requires the lock of the run. */
 export async function removeLeftovers(folder: string): Promise<void> {
-  try {
-    const old = (await readdir(folder)).filter((name) => name.endsWith(TEMPORARY));
-    await Promise.all(old.map((name) => rm(join(folder, name), { recursive: true, force: true })));
-  } catch (cause) {
-    throw notWritten(folder, cause);
-  }
+  const names = await readdir(folder).catch(orNotWritten(folder));
+  const old = names.filter((name) => name.endsWith(TEMPORARY)).map((name) => join(folder, name));
+  const removed = old.map((path) => rm(path, { recursive: true, force: true }));
+  await Promise.all(removed).catch(orNotWritten(folder));
 }
 
 /** Makes renames in a folder survive a power failure. @throws MigrationError N2I-E120 */
 export async function syncFolder(folder: string): Promise<void> {
-  try {
-    const handle = await open(folder, "r");
-    await handle.sync().finally(() => handle.close());
-  } catch (cause) {
-    throw notWritten(folder, cause);
-  }
+  const handle = await open(folder, "r").catch(orNotWritten(folder));
+  const synced = handle.sync().finally(() => handle.close());
+  await synced.catch(orNotWritten(folder));
 }

@@ -4,7 +4,7 @@ import type {
   NetworkPort,
   NetworkPorts,
   RunningNode,
-} from "../../model/ironic/adoptable.ts";
+} from "../../model/ironic/manage.ts";
 
 export interface PortFacts {
   /** Neutron's ports by id; null: the location of Neutron is unknown. */

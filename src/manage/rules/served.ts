@@ -1,7 +1,6 @@
 import { type JsonObject, objectOf, parsedJson, textOrNull } from "../../lib/json.ts";
 import { isUuid } from "../../lib/uuid.ts";
-import type { NetworkPorts, RunningNode } from "../../model/ironic/adoptable.ts";
-import type { ManageRequest } from "../../model/ironic/manage.ts";
+import type { ManageRequest, NetworkPorts, RunningNode } from "../../model/ironic/manage.ts";
 import { masked } from "../../model/ironic/masked.ts";
 import { createAjv } from "../../model/json-schema/schemas.ts";
 import type { Reply } from "../../model/served.ts";

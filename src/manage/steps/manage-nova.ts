@@ -1,7 +1,6 @@
 import { MigrationError, orMessage, orNull } from "../../lib/error.ts";
-import type { RunningNode } from "../../model/ironic/adoptable.ts";
 import { FAKE } from "../../model/ironic/fake-hardware.ts";
-import { MANAGE, type ServerView } from "../../model/ironic/manage.ts";
+import { MANAGE, type RunningNode, type ServerView } from "../../model/ironic/manage.ts";
 import { inFlight } from "../../systems/ironic-api/pool.ts";
 import type { NovaClients } from "../nova-clients.ts";
 import type { ManagePart } from "./manage.ts";

@@ -1,6 +1,5 @@
 import type { Position } from "../../engine/window-part.ts";
-import type { ComparedNode } from "../../model/ironic/adoptable.ts";
-import type { RecordClient, ServerView } from "../../model/ironic/manage.ts";
+import type { ComparedNode, RecordClient, ServerView } from "../../model/ironic/manage.ts";
 import { isEmptied, reasonOf } from "../../systems/ironic-api/allocation.ts";
 import {
   changedSince,

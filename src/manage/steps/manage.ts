@@ -1,12 +1,13 @@
 import type { WindowPart } from "../../engine/window-part.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import type { ExistingNics, RunningNode } from "../../model/ironic/adoptable.ts";
 import {
+  type ExistingNics,
   MANAGE,
   type ManageRequest,
   type NotWritten,
   type RecordClient,
   type RecordRequest,
+  type RunningNode,
   type ServerView,
 } from "../../model/ironic/manage.ts";
 import { reasonOf } from "../../systems/ironic-api/allocation.ts";
@@ -55,7 +56,12 @@ export function managePart(
       if (node === null || request === null)
         throw new Error(`${id} does not exist and cannot be managed`);
       const making = { recordClient, change, request, position, node, begin };
-      return isSingleCall(change, position.view)
+      // Without tenant port and mark, a single call is enough: Ironic creates one record per node, and two PATCH
+      // calls would take most of the time.
+      return change.acts.length === 0 &&
+        position.view.node?.instance_uuid === null &&
+        position.view.node.maintenance_reason === null &&
+        tenantPorts(position.view).length === 0
         ? recordAlone(making, nics === null)
         : recordMarked(making, duplicates);
     },
@@ -178,19 +184,6 @@ export function unmanagePart(recordClient: RecordClient, most: number): ManagePa
       return { ...position, is: reasons.length === 0 ? "after" : "other", reasons };
     },
   };
-}
-
-/**
- * Without tenant port and mark, a single call is enough: Ironic creates one record per node, and
- * two PATCH calls would take most of the time.
- */
-function isSingleCall({ acts }: ManageChange, view: ServerView): boolean {
-  return (
-    acts.length === 0 &&
-    view.node?.instance_uuid === null &&
-    view.node.maintenance_reason === null &&
-    tenantPorts(view).length === 0
-  );
 }
 
 function recordRequest(

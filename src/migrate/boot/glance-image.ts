@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { open, rm } from "node:fs/promises";
 import { MigrationError } from "../../lib/error.ts";
-import { notWritten } from "../../lib/files/failure.ts";
+import { orNotWritten } from "../../lib/files/failure.ts";
 import type { GlanceImage, ImageService } from "../../systems/openstack/glance-images.ts";
 import { portions } from "../../systems/tftp/safe-fs.ts";
 
@@ -14,10 +14,7 @@ export async function download(
   { id, size, digest }: GlanceImage,
   path: string,
 ): Promise<string> {
-  const writing = <T>(work: Promise<T>): Promise<T> =>
-    work.catch((cause: unknown) => {
-      throw notWritten(path, cause);
-    });
+  const writing = <T>(work: Promise<T>): Promise<T> => work.catch(orNotWritten(path));
   const file = await writing(open(path, "w", 0o600));
   let [sha256, its, at] = [createHash("sha256"), hashOf(digest), 0];
   try {

@@ -4,7 +4,7 @@ import { prefetch } from "../../lib/streams.ts";
 import { counted } from "../../lib/text.ts";
 import type { SnapshotHeader } from "../../model/artefact.ts";
 import type { BootFile } from "../../model/boot.ts";
-import type { Finding } from "../../model/finding.ts";
+import type { Finding } from "../../model/findings.ts";
 import type { HostConfig, Machine, SnapshotLine } from "../../model/machine.ts";
 import type { Seal } from "../../model/secret.ts";
 import { closing, openRole } from "../../run/databases.ts";

@@ -21,8 +21,7 @@ import type { Backend } from "../open/backend.ts";
 import type { BACK_AFTER_IRONIC } from "../order.ts";
 import type { Leaving } from "./exclusions.ts";
 import type { NovaFiles } from "./nova-files.ts";
-import { novaLegOf, withNova } from "./nova-target.ts";
-import type { Watching } from "./nova-watch.ts";
+import { novaLegOf, type Watching, withNova } from "./nova-target.ts";
 import { type NewCompute, newComputes, type PlacedMachine } from "./rules/computes.ts";
 
 /** The part of Nova's rows to roll back. */

@@ -1,7 +1,7 @@
 import { MigrationError } from "../../lib/error.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Footer, PlanCounts } from "../../model/artefact.ts";
-import type { Finding } from "../../model/finding.ts";
+import type { Finding } from "../../model/findings.ts";
 import { plansOf } from "../../model/journal.ts";
 import {
   NOVA_NAMES,

@@ -1,7 +1,7 @@
 import { MigrationError } from "../../lib/error.ts";
 import type { ServerIdentity, SnapshotHeader } from "../../model/artefact.ts";
 import { otherServer } from "../../model/database.ts";
-import type { Finding } from "../../model/finding.ts";
+import type { Finding } from "../../model/findings.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { Site } from "../../model/mapping.ts";
 import type { NovaPlanCounts, NovaPlanHeader, NovaStep } from "../../model/nova/nova-plan.ts";

@@ -1,5 +1,6 @@
 import type { Leg } from "../../engine/part.ts";
 import { MigrationError } from "../../lib/error.ts";
+import { listed, NAMED } from "../../lib/text.ts";
 import { differences } from "../../model/database.ts";
 import type {
   NovaIdentity,
@@ -8,13 +9,14 @@ import type {
   NovaTarget,
 } from "../../model/nova/nova-plan.ts";
 import { failpoint } from "../../run/failpoint.ts";
+import { now as moment, rest } from "../../run/process-context.ts";
 import type { RunSession } from "../../run/session.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { type NovaPlan, novaLeg, type novaParts } from "../apply/nova.ts";
 import type { NovaFiles } from "./nova-files.ts";
-import { type Watching, watchComputes } from "./nova-watch.ts";
+import { restOfMinute, runningComputes } from "./rules/running.ts";
 
 /** A watch over the nova-computes of hosts, which starts when it is opened. */
 type ComputeWatch = Awaited<ReturnType<typeof watchComputes>>;
@@ -71,4 +73,62 @@ export function novaLegOf(
 export function afterNova(cause: unknown, what: string): unknown {
   if (!(cause instanceof MigrationError) || cause.code === "N2I-E301") return cause;
   return new MigrationError("N2I-E301", `${what}: ${cause.code} ${cause.message}`, { cause });
+}
+
+export interface Watching {
+  readonly seconds: number;
+  /** The operator allows a running nova-compute. */
+  readonly allowed: boolean;
+  /** The operator accepts requests that are left in a message queue. */
+  readonly queued?: boolean;
+  readonly report: (text: string) => void;
+}
+
+/** Milliseconds between two checks. */
+const PACE = 500;
+
+/** Checks when opened, and then detects each report. @throws MigrationError N2I-E310 */
+export async function watchComputes(
+  beats: NovaTarget["beats"],
+  hosts: readonly string[],
+  { seconds, allowed, report }: Watching,
+  stopping: () => boolean,
+) {
+  const first = await beats(hosts);
+  if (hosts.length > 0 && first.length === 0)
+    report(
+      `Warning: nova has no nova-compute on ${listed(hosts, NAMED)}, so no heartbeat is watched.`,
+    );
+  const end = moment() + seconds * 1000;
+  const check = async (now: typeof first): Promise<void> => {
+    const running = runningComputes(first, now);
+    if (running.length === 0) return;
+    const text = `nova-compute reported from ${listed(running, NAMED)}`;
+    if (!allowed) throw new MigrationError("N2I-E310", text);
+    if (now === first) report(`Warning: ${text}`);
+  };
+  const inspect = async (): Promise<void> => check(await beats(hosts));
+  const waitUntil = async (time: number, each?: () => Promise<void>): Promise<void> => {
+    for (; moment() < time && !stopping(); await each?.())
+      await rest(Math.max(0, Math.min(PACE, time - moment())));
+  };
+  // Waits for the rest of a minute, in case the last report was final.
+  const delay = allowed ? 0 : restOfMinute(first);
+  if (delay > 0) {
+    report(`A nova-compute reported nearly a minute ago: waiting ${delay} s for another report.`);
+    await waitUntil(moment() + delay * 1000);
+    await inspect();
+  } else await check(first);
+  return {
+    /** @throws MigrationError N2I-E310 naming hosts and their last reports */
+    inspect,
+    /** Checks repeatedly until the watch time is over, counted from the opening. */
+    async settle(): Promise<void> {
+      if (!allowed && first.length > 0 && moment() < end) {
+        report(`Watching heartbeats of nova-compute for ${seconds} s.`);
+        await waitUntil(end, inspect);
+      }
+      await inspect();
+    },
+  };
 }

@@ -1,7 +1,6 @@
 import { MigrationError } from "../../lib/error.ts";
 import { NAMED } from "../../lib/text.ts";
 import type { NovaFacts } from "../../model/check.ts";
-
 import { requestText } from "../../model/nova/requests.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { lacking } from "../../systems/database/rights.ts";
@@ -11,7 +10,7 @@ import {
   REQUEST_TABLES,
   waitingRequests,
 } from "../../systems/nova-db/requests.ts";
-import type { Watching } from "./nova-watch.ts";
+import type { Watching } from "./nova-target.ts";
 
 interface QueuedInstance {
   readonly uuid: string;

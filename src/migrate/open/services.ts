@@ -1,7 +1,7 @@
 import { orNull } from "../../lib/error.ts";
 import { cloudFor, type RestOptions } from "../../run/cloud.ts";
 import type { Keep } from "../../run/databases.ts";
-import { waitingFor } from "../../run/wait-message.ts";
+import { waitingFor } from "../../run/process-context.ts";
 import { openService, type RestService } from "../../systems/ironic-api/service.ts";
 import type { Cloud } from "../../systems/openstack/cloud.ts";
 import { type ImageService, openImages } from "../../systems/openstack/glance-images.ts";

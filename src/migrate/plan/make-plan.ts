@@ -1,7 +1,7 @@
 import { regroup } from "../../lib/streams.ts";
 import type { MachinesHeader, PlanCounts, PlanHeader } from "../../model/artefact.ts";
 import type { SameSecret } from "../../model/compare.ts";
-import { blocks, type Finding } from "../../model/finding.ts";
+import { blocks, type Finding } from "../../model/findings.ts";
 import type { Release, Target } from "../../model/ironic/target.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { Site } from "../../model/mapping.ts";

@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { MigrationError, orNull } from "../../lib/error.ts";
 import { isObject, type JsonObject, parsedJson } from "../../lib/json.ts";
 import type { ArtefactKind, MachinesHeader } from "../../model/artefact.ts";
-import type { Finding } from "../../model/finding.ts";
+import type { Finding } from "../../model/findings.ts";
 import type { Entries } from "../../model/journal.ts";
 import type { SnapshotLine } from "../../model/machine.ts";
 import type { PlannedMove } from "../../model/nova/host-move.ts";

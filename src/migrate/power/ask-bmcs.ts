@@ -33,11 +33,6 @@ interface Selection {
   readonly hosts: readonly string[];
 }
 
-/** Whether only some machines are queried. Readings of the others are kept. */
-function isPart({ only, nodes, hosts }: Selection): boolean {
-  return only !== null || nodes.length > 0 || hosts.length > 0;
-}
-
 /** Whether the last reading of a machine selects it. */
 function isAgain({ only }: Selection, reading: PowerReading | undefined): boolean {
   if (only === null) return true;
@@ -121,7 +116,8 @@ export async function askFleet(
   asking: Asking,
 ) {
   const { sha256 } = snapshot.footer;
-  const again = isPart(selection);
+  // Whether only some machines are queried. Readings of the others are kept.
+  const again = selection.only !== null || selection.nodes.length > 0 || selection.hosts.length > 0;
   // A run of all machines ignores old readings, even if they are unreadable.
   const before = again ? await readingsOf(`${run.path}/${POWER}`) : null;
   if (selection.only !== null && before === null)

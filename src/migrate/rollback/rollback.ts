@@ -16,7 +16,7 @@ import type { ConnectionOptions } from "../flavors/flavor-api.ts";
 import { checkExclusions, leavingOf, withExclusions } from "../hosts/exclusions.ts";
 import { novaStepsBack } from "../hosts/nova-back.ts";
 import { novaPlans } from "../hosts/nova-files.ts";
-import type { Watching } from "../hosts/nova-watch.ts";
+import type { Watching } from "../hosts/nova-target.ts";
 import { type Backend, openBackend, type TargetOptions } from "../open/backend.ts";
 import { loadMappings } from "../open/documents.ts";
 import { STOPPED } from "../order.ts";

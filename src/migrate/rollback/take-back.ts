@@ -15,8 +15,7 @@ import { batchOf, ironicLeg, ironicPart } from "../apply/ironic.ts";
 import { checkEngine, checkIdentity, withIronic } from "../apply/ironic-target.ts";
 import { type Backing, type RollbackRequest, withNovaBack } from "../hosts/nova-back.ts";
 import { previewNova } from "../hosts/nova-preview.ts";
-import { afterNova } from "../hosts/nova-target.ts";
-import type { Watching } from "../hosts/nova-watch.ts";
+import { afterNova, type Watching } from "../hosts/nova-target.ts";
 import type { Backend } from "../open/backend.ts";
 import { BACK_AFTER_IRONIC } from "../order.ts";
 import { slowDelete } from "../plan/rules/delete-cost.ts";
@@ -142,13 +141,11 @@ async function* previewIronic(
   return unchanged;
 }
 
-type Inspected = Parameters<typeof inspectBack<Step, PlannedMachine>>[0]["part"];
-
 /** @throws MigrationError N2I-E300 and those of opening it, as in the command itself */
 async function inspected(
   { run, backend, connection }: RollbackRequest,
   { target: planned, key }: PlanHeader,
-): Promise<Inspected> {
+): Promise<Parameters<typeof inspectBack<Step, PlannedMachine>>[0]["part"]> {
   // Without Ironic's location, only the journal is known.
   if (backend === null)
     return {

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../lib/json.ts";
 import type { BootPlan } from "../../model/boot.ts";
-import { type Finding, findingIf } from "../../model/finding.ts";
+import { type Finding, findingIf } from "../../model/findings.ts";
 import type { HostConfig, Machine } from "../../model/machine.ts";
 import type { TargetDoc } from "../../model/mapping.ts";
 import { rootUuid } from "../../systems/tftp/rules/harvest.ts";

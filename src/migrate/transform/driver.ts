@@ -1,7 +1,6 @@
 import { objectOf } from "../../lib/json.ts";
 import { show } from "../../lib/text.ts";
-import { type Finding, finding, findingIf } from "../../model/finding.ts";
-import type { FindingCode } from "../../model/findings.ts";
+import { type Finding, type FindingCode, finding, findingIf } from "../../model/findings.ts";
 import { columnsOf, type HostConfig, type Machine, type Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping } from "../../model/mapping.ts";
 import { powerAddress } from "../power/rules/address.ts";

@@ -1,5 +1,5 @@
 import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
-import { type Finding, finding, findingIf, merge } from "../../model/finding.ts";
+import { type Finding, finding, findingIf, merge } from "../../model/findings.ts";
 import type { Driver, ReleaseHardware, ReleaseRequirements } from "../../model/ironic/hardware.ts";
 import type { Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping } from "../../model/mapping.ts";

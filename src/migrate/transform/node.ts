@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../../lib/json.ts";
-import type { Finding } from "../../model/finding.ts";
+import type { Finding } from "../../model/findings.ts";
 import { columnsOf, type HostConfig, type Machine } from "../../model/machine.ts";
 import type { DriverRow, Mapping, StateOutcome, TargetDoc } from "../../model/mapping.ts";
 import type { PowerReading } from "../../model/power.ts";

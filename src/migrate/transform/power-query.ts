@@ -1,5 +1,5 @@
 import { objectOf } from "../../lib/json.ts";
-import { type Finding, finding } from "../../model/finding.ts";
+import { type Finding, finding } from "../../model/findings.ts";
 import { columnsOf, type HostConfig, type Machine, type Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping, TargetDoc } from "../../model/mapping.ts";
 import type { PowerVerdict } from "../../model/power.ts";

@@ -1,5 +1,5 @@
 import { isObject, type Json } from "../../lib/json.ts";
-import { type Finding, finding } from "../../model/finding.ts";
+import { type Finding, finding } from "../../model/findings.ts";
 import type { Resource } from "../../model/plan.ts";
 import { applyRule, type RuleSources, type SettledRules } from "./compile.ts";
 

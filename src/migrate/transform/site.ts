@@ -1,6 +1,6 @@
 import { groupedBy } from "../../lib/grouped.ts";
 import { type JsonObject, objectOf } from "../../lib/json.ts";
-import { type Acceptance, type Finding, finding } from "../../model/finding.ts";
+import { type Acceptance, type Finding, finding } from "../../model/findings.ts";
 import { columnsOf, type Machine } from "../../model/machine.ts";
 import type { Site, SiteEntry } from "../../model/mapping.ts";
 

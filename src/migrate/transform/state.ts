@@ -1,5 +1,4 @@
-import { type Acceptance, type Finding, finding } from "../../model/finding.ts";
-import type { FindingCode } from "../../model/findings.ts";
+import { type Acceptance, type Finding, type FindingCode, finding } from "../../model/findings.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { Claim, NovaSays, StateOutcome, StateRow, States } from "../../model/mapping.ts";
 

@@ -1,7 +1,6 @@
 import { objectOf } from "../../lib/json.ts";
 import { counted, show } from "../../lib/text.ts";
-import { type Finding, finding, findingIf } from "../../model/finding.ts";
-import type { FindingCode } from "../../model/findings.ts";
+import { type Finding, type FindingCode, finding, findingIf } from "../../model/findings.ts";
 import type { Machine, Row } from "../../model/machine.ts";
 import type { Mapping, StateOutcome, TargetDoc } from "../../model/mapping.ts";
 import { cachedVifs, type PortSource, portsOf } from "./vif.ts";

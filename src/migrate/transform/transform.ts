@@ -2,7 +2,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { portUuid } from "../../lib/uuid.ts";
 import type { SnapshotHeader } from "../../model/artefact.ts";
 import type { BootPlan } from "../../model/boot.ts";
-import { accept, blocks, type Finding, finding, findingIf, merge } from "../../model/finding.ts";
+import { accept, blocks, type Finding, finding, findingIf, merge } from "../../model/findings.ts";
 import { columnsOf, type Machine } from "../../model/machine.ts";
 import type { Mapping } from "../../model/mapping.ts";
 import type { Desired, Resource } from "../../model/plan.ts";

@@ -1,5 +1,5 @@
 import type { ServerIdentity } from "../artefact.ts";
-import type { Finding } from "../finding.ts";
+import type { Finding } from "../findings.ts";
 import type { LegacyMove } from "./legacy-move.ts";
 import type { HostBeat, NovaIdentity, NovaStep, PlanFile } from "./nova-plan.ts";
 import type { ComputeRow, InstanceRow } from "./nova-rows.ts";

@@ -4,7 +4,13 @@ import type { BigIntStats } from "node:fs";
 import { constants, type FileHandle, open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { MigrationError, systemCode } from "../../lib/error.ts";
-import { contentOf, notRead, notWritten, writtenOf } from "../../lib/files/failure.ts";
+import {
+  contentOf,
+  notRead,
+  notWritten,
+  orNotWritten,
+  writtenOf,
+} from "../../lib/files/failure.ts";
 import { syncFolder } from "../../lib/files/temp-file.ts";
 import type { Entries, Entry } from "../../model/journal.ts";
 import { parseObject } from "./artefact-form.ts";
@@ -101,12 +107,8 @@ function journalOn(handle: FileHandle, path: string, found: Parsed, onStart: () 
     }
     const { do: doing, ...rest } = entry;
     const line = JSON.stringify({ do: doing, ...rest, prev });
-    try {
-      await handle.appendFile(`${line}\n`);
-      await handle.datasync();
-    } catch (cause) {
-      throw notWritten(path, cause);
-    }
+    await handle.appendFile(`${line}\n`).catch(orNotWritten(path));
+    await handle.datasync().catch(orNotWritten(path));
     prev = digest(line);
     entries.push(entry);
     if (entries.length === 1) await onStart();

@@ -1,7 +1,7 @@
 import { constants, open, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { systemCode } from "../../lib/error.ts";
-import { notRead, notWritten } from "../../lib/files/failure.ts";
+import { notRead, notWritten, orNotWritten } from "../../lib/files/failure.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { parseObject } from "./artefact-form.ts";
 import type { RunFolder } from "./run-folder.ts";
@@ -20,23 +20,17 @@ export async function openPartial<Line>(run: RunFolder, name: string, about: str
     const fresh = saved.length === 0 ? O_TRUNC : 0;
     const file = await open(path, O_CREAT | O_WRONLY | O_APPEND | fresh, 0o600);
     if (saved.length === 0) await file.appendFile(`${JSON.stringify({ about })}\n`);
-    const guarded = async (work: () => Promise<unknown>): Promise<void> => {
-      try {
-        await work();
-      } catch (cause) {
-        throw notWritten(path, cause);
-      }
-    };
+    const fail = orNotWritten(path);
     return {
       /** Results of an earlier run with the same input. */
       saved,
       /** Adds a line. A crash loses at most the last second, which is then repeated. */
-      add: (line: object) => guarded(() => file.appendFile(`${JSON.stringify(line)}\n`)),
+      add: (line: object) => file.appendFile(`${JSON.stringify(line)}\n`).catch(fail),
       /** Makes added lines survive a power failure. */
-      sync: () => guarded(() => file.datasync()),
-      close: () => guarded(() => file.close()),
+      sync: () => file.datasync().catch(fail),
+      close: () => file.close().catch(fail),
       /** Removes the file when the artefact is complete. */
-      remove: () => guarded(() => rm(path, { force: true })),
+      remove: () => rm(path, { force: true }).catch(fail),
     };
   } catch (cause) {
     throw notWritten(path, cause);

@@ -1,7 +1,7 @@
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MigrationError, systemCode } from "../../lib/error.ts";
-import { notWritten } from "../../lib/files/failure.ts";
+import { notWritten, orNotWritten } from "../../lib/files/failure.ts";
 import { syncFolder } from "../../lib/files/temp-file.ts";
 import { shellArgument } from "../../lib/text.ts";
 import type { RunFolder } from "./run-folder.ts";
@@ -42,9 +42,7 @@ export async function checkRunIdentity(run: RunFolder): Promise<void> {
   const { here, path, recorded } = await refuseCopy(run);
   if (isIdentity(recorded, here)) return;
   const mark = recorded?.includes(BEGUN) === true ? BEGUN : "";
-  await writeFile(path, `${here}\n${mark}`, { mode: 0o600 }).catch((cause: unknown) => {
-    throw notWritten(path, cause);
-  });
+  await writeFile(path, `${here}\n${mark}`, { mode: 0o600 }).catch(orNotWritten(path));
   await syncFolder(run.path);
 }
 
@@ -53,9 +51,7 @@ export async function rememberStarted({ path }: RunFolder): Promise<void> {
   const file = join(path, PLACE);
   const recorded = await readFile(file, "utf8").catch(orMissing(file));
   if (recorded?.includes(BEGUN) === true) return;
-  await writeFile(file, BEGUN, { flag: "a", mode: 0o600 }).catch((cause: unknown) => {
-    throw notWritten(file, cause);
-  });
+  await writeFile(file, BEGUN, { flag: "a", mode: 0o600 }).catch(orNotWritten(file));
 }
 
 /** Refuses an empty or missing journal of a run that had one. @throws MigrationError N2I-E112 */

@@ -103,7 +103,7 @@ export function translate(error: unknown, doing: string, label: string): Migrati
 
 /** As `translate`, for a login, when nothing was read or written. */
 export function refusedLogin(error: unknown, label: string): MigrationError {
-  if (isOfPooler(error)) return shared(label);
+  if (error instanceof Error && REFUSED.test(error.message)) return shared(label);
   const translated = translate(error, "connecting", label);
   if (translated.code !== "N2I-E207") return translated;
   return new MigrationError(
@@ -125,7 +125,3 @@ function isBug(error: unknown): boolean {
 
 /** Errors of poolers without support for login options. They have no code. */
 const REFUSED = /unsupported startup parameter|command.line options/i;
-
-function isOfPooler(error: unknown): boolean {
-  return error instanceof Error && REFUSED.test(error.message);
-}

@@ -3,9 +3,8 @@ import { compareRow } from "../../model/compare.ts";
 import type { Row } from "../../model/machine.ts";
 import { mayPass, pause, rest, TRIES } from "../openstack/passing.ts";
 import { create, stopIfForbidden } from "./create.ts";
-import { foundState, isOnTransition } from "./found-state.ts";
 import { hiding, type Link, lookAt, lowerCaseText, readPorts, tellsOf } from "./look.ts";
-import { type Call, nextMove, noHistory, note } from "./move.ts";
+import { type Call, foundState, isOnTransition, nextMove, noHistory, note } from "./move.ts";
 import { acceptedWrites } from "./node.ts";
 import {
   type AdoptedMachine,

@@ -1,9 +1,9 @@
 import { MigrationError } from "../../lib/error.ts";
 import { isObject, type Json, type JsonObject, objectOf } from "../../lib/json.ts";
-import type { RunningNode } from "../../model/ironic/adoptable.ts";
 import type {
   RecordClient,
   RecordRequest,
+  RunningNode,
   ServerRecord,
   Written,
 } from "../../model/ironic/manage.ts";

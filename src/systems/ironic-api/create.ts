@@ -4,8 +4,8 @@ import type { Row } from "../../model/machine.ts";
 import type { Resource } from "../../model/plan.ts";
 import { mayPass, pause, TRIES } from "../openstack/passing.ts";
 import { type Answer, refusedCall } from "../openstack/session.ts";
-import { asMade } from "./found-state.ts";
 import { type IronicRow, type Link, listed, lookAt, readRowOf, tellsOf } from "./look.ts";
+import { asMade } from "./move.ts";
 
 /** `now`: this call created the row. */
 type Made =

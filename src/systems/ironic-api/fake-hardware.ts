@@ -13,7 +13,7 @@ import { minorOf } from "../../model/ironic/rest.ts";
 import { pause } from "../openstack/passing.ts";
 import { ask } from "../openstack/session.ts";
 import { listed, tellsOf } from "./look.ts";
-import { createNodeClient, type Failpoint, type NodeClient, nodeCalls } from "./node.ts";
+import { createNodeClient, type Failpoint, type NodeClient, nodeCalls, pathOf } from "./node.ts";
 import type { RestService } from "./service.ts";
 
 /** First minor with child nodes. @source facts/ironic.md 4.1 */
@@ -74,10 +74,6 @@ async function readNode(service: RestService, node: string): Promise<JsonObject>
       ? `${url} does not show node ${node} with these credentials`
       : `${url} answered GET ${pathOf(node)} without the node; is a proxy in between?`,
   );
-}
-
-function pathOf(node: string): string {
-  return `/v1/nodes/${node}`;
 }
 
 async function has(service: RestService, node: string, kind: string): Promise<boolean> {

@@ -43,7 +43,7 @@ function call(method: NodeCall["method"], path: string, body?: Json): NodeCall {
   return { method, path, ...(body !== undefined && { body }) };
 }
 
-function pathOf(node: string): string {
+export function pathOf(node: string): string {
   return `/v1/nodes/${node}`;
 }
 

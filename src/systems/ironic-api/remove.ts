@@ -5,15 +5,8 @@ import type { Row } from "../../model/machine.ts";
 import { mayPass, pause, TRIES } from "../openstack/passing.ts";
 import type { Answer } from "../openstack/session.ts";
 import { stopIfForbidden } from "./create.ts";
-import {
-  asMade,
-  foundState,
-  isBeingUndone,
-  isPassing,
-  isUntouched,
-  UNDOING,
-} from "./found-state.ts";
 import { hiding, type IronicRow, type Link, lookAt, readPorts } from "./look.ts";
+import { asMade, foundState, isBeingUndone, isPassing, isUntouched, UNDOING } from "./move.ts";
 import { acceptedWrites, type NodeCall, nodeCalls } from "./node.ts";
 import {
   type AdoptedMachine,

@@ -8,7 +8,7 @@ import {
   type Nic,
   type RunningNode,
   vifOf,
-} from "../../model/ironic/adoptable.ts";
+} from "../../model/ironic/manage.ts";
 import { lowerCaseText, notThat, pages } from "./look.ts";
 import { inFlight } from "./pool.ts";
 import { checkMinor, type RestService } from "./service.ts";

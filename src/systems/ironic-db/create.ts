@@ -6,12 +6,10 @@ import { compareRow, sameSecret } from "../../model/compare.ts";
 import { staged } from "../../model/handover.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
-import { keyed } from "../database/keyed.ts";
-import { read } from "../database/read.ts";
+import { keyed, read } from "../database/read.ts";
 import { number, string, text } from "../database/rows.ts";
-import type { bulkOf } from "./bulk.ts";
 import { type Ironic, isWritten, readRows, toNode, toPort } from "./current.ts";
-import { insertRows, type NodeIds, type WriteRows } from "./insert.ts";
+import { type bulkOf, insertRows, type NodeIds, type WriteRows } from "./insert.ts";
 import { insertTraits, traitsOf } from "./traits.ts";
 
 async function nodeIds({ database }: Ironic, uuids: readonly string[]): Promise<NodeIds> {

@@ -1,7 +1,7 @@
 import { isObject, parsedJson } from "../../lib/json.ts";
 import type { Release } from "../../model/ironic/target.ts";
-import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
+import { keyed } from "../database/read.ts";
 import { askIn, columnList, text } from "../database/rows.ts";
 
 const COLUMNS = ["instance_info", "driver_info", "driver_internal_info"];

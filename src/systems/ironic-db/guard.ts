@@ -1,8 +1,7 @@
 import type { Guard, Guards } from "../../model/handover.ts";
 import type { Release } from "../../model/ironic/target.ts";
-import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
-import { read, sql } from "../database/read.ts";
+import { keyed, read, sql } from "../database/read.ts";
 import { boolean, isTrue, string, text } from "../database/rows.ts";
 import { writing } from "../database/write.ts";
 

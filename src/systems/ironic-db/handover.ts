@@ -1,9 +1,8 @@
 import type { Knex } from "knex";
 import { type Handover, STAGED } from "../../model/handover.ts";
 import type { Release } from "../../model/ironic/target.ts";
-import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
-import { read, sql } from "../database/read.ts";
+import { keyed, read, sql } from "../database/read.ts";
 import { ageOf, integer, isTrue, string, text } from "../database/rows.ts";
 import { writing } from "../database/write.ts";
 import { isAlive, readService } from "./service.ts";

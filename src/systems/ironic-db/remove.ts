@@ -4,7 +4,7 @@ import type { RemovalForecast } from "../../model/ironic/target.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
 import { indexByText } from "../database/by-text.ts";
-import { keyed } from "../database/keyed.ts";
+import { keyed } from "../database/read.ts";
 import {
   amongOf,
   askIn,

@@ -6,7 +6,7 @@ import {
   type Nic,
   type RunningNode,
   vifOf,
-} from "../../model/ironic/adoptable.ts";
+} from "../../model/ironic/manage.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { inOrder, type RowOf, sql } from "../database/read.ts";

@@ -1,9 +1,8 @@
 import { TOGETHER } from "../../lib/streams.ts";
 import type { Release } from "../../model/ironic/target.ts";
 import type { Row } from "../../model/machine.ts";
-import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
-import { read, valuesBy } from "../database/read.ts";
+import { keyed, read, valuesBy } from "../database/read.ts";
 import { number, type RawRow, string } from "../database/rows.ts";
 
 interface Where {

@@ -1,7 +1,6 @@
 import { show } from "../../lib/text.ts";
 import { credentialFault, decodedCredential } from "../../model/charset.ts";
-import { type Finding, finding } from "../../model/finding.ts";
-import type { FindingCode } from "../../model/findings.ts";
+import { type Finding, type FindingCode, finding } from "../../model/findings.ts";
 import type { ColumnValues, Decoded, Value } from "../../model/machine.ts";
 import { isSecretName, type Seal } from "../../model/secret.ts";
 import { softDeleted } from "../database/deleted.ts";

@@ -3,7 +3,7 @@ import { grouped } from "../../lib/grouped.ts";
 import { normaliseMac } from "../../lib/mac.ts";
 import { prefetch } from "../../lib/streams.ts";
 import type { Engine } from "../../model/database.ts";
-import { type Finding, merge } from "../../model/finding.ts";
+import { type Finding, merge } from "../../model/findings.ts";
 import type { BmInterface, BmNode, Duplicates, Machine } from "../../model/machine.ts";
 import type { Seal } from "../../model/secret.ts";
 import { type Database, readTransaction } from "../database/open.ts";

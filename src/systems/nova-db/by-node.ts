@@ -3,9 +3,8 @@ import type { OwnedCompute, Tenant } from "../../model/nova/host-move.ts";
 import type { ComputeLocation, ComputeSize, InstanceRow } from "../../model/nova/nova-rows.ts";
 import { indexByText } from "../database/by-text.ts";
 import { deletedNumber } from "../database/deleted.ts";
-import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
-import { type Fields, type RowOf, read, sql } from "../database/read.ts";
+import { type Fields, keyed, type RowOf, read, sql } from "../database/read.ts";
 import { integer, lower, number, string, text } from "../database/rows.ts";
 import { computeHosts } from "./hosts.ts";
 

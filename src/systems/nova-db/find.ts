@@ -4,9 +4,8 @@ import type { Json } from "../../lib/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { NovaStep, RowState } from "../../model/nova/nova-plan.ts";
 import { deletedNumber } from "../database/deleted.ts";
-import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
-import { read } from "../database/read.ts";
+import { keyed, read } from "../database/read.ts";
 import {
   boolean,
   integer,

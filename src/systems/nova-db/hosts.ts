@@ -1,8 +1,7 @@
 import type { HostUse } from "../../model/nova/nova-rows.ts";
 import { columnNames } from "../database/identity.ts";
-import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
-import { read, sql } from "../database/read.ts";
+import { keyed, read, sql } from "../database/read.ts";
 import { number, string } from "../database/rows.ts";
 
 /** Kilo added the host to the row. Older rows have only a service. @param column to select by */

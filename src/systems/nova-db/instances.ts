@@ -1,9 +1,8 @@
 import type { InstanceRow } from "../../model/nova/nova-rows.ts";
 import { deletedNumber } from "../database/deleted.ts";
 import { columnNames } from "../database/identity.ts";
-import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
-import { read } from "../database/read.ts";
+import { keyed, read } from "../database/read.ts";
 import { integer, number, spellings, string, text } from "../database/rows.ts";
 
 /** By lower-case uuid, including deleted instances. */

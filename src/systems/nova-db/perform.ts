@@ -5,8 +5,8 @@ import { counted } from "../../lib/text.ts";
 import type { Outcome } from "../../model/change.ts";
 import type { Row } from "../../model/machine.ts";
 import { type NovaStep, type NovaTable, refuseStrange } from "../../model/nova/nova-plan.ts";
-import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
+import { keyed } from "../database/read.ts";
 import { orSequenceTooLow } from "../database/sequence.ts";
 import { type ObservedRow, observe, rowStateOf } from "./find.ts";
 

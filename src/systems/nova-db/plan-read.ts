@@ -4,19 +4,13 @@ import { hasMovedToApi } from "../../model/nova/nova-release.ts";
 import type { ComputeRow, MachineRows, NovaTables } from "../../model/nova/nova-rows.ts";
 import { indexByText } from "../database/by-text.ts";
 import { deletedNumber } from "../database/deleted.ts";
-import { keyed } from "../database/keyed.ts";
 import { type Database, readTransaction } from "../database/open.ts";
-import { read, sql, valuesBy } from "../database/read.ts";
+import { keyed, read, sql, valuesBy } from "../database/read.ts";
 import { boolean, integer, lower, number, spellings, string, text } from "../database/rows.ts";
 import { computeHosts, useOf } from "./hosts.ts";
 import { openInstances } from "./instances.ts";
 import { mustReadRequests, waitingRequests } from "./requests.ts";
 import { computeServices } from "./services.ts";
-
-interface RequestedMachine {
-  readonly uuid: string | null;
-  readonly instance_uuid: string | null;
-}
 
 /** Opens a snapshot of the rows that a change of hosts depends on. @source facts/nova-bm.md 5.1 */
 export async function openHosts(nova: Database, identity: NovaIdentity) {
@@ -28,7 +22,9 @@ export async function openHosts(nova: Database, identity: NovaIdentity) {
   const mapped = await keyed(database, "block_device_mapping", "instance_uuid");
   return {
     ...{ tables, database, close: database.close },
-    async rows(machines: readonly RequestedMachine[]): Promise<readonly MachineRows[]> {
+    async rows(
+      machines: readonly { readonly uuid: string | null; readonly instance_uuid: string | null }[],
+    ): Promise<readonly MachineRows[]> {
       const uuids = machines.map(({ instance_uuid }) => instance_uuid);
       const instances = await instancesOf(uuids);
       const volumes = await read(

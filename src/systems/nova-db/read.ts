@@ -8,9 +8,8 @@ import { index } from "../../model/rows.ts";
 import { indexByText } from "../database/by-text.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
-import { keyed } from "../database/keyed.ts";
 import { type Database, readTransaction } from "../database/open.ts";
-import { inOrder, type RowOf, read, rowReader, sql, valuesBy } from "../database/read.ts";
+import { inOrder, keyed, type RowOf, read, rowReader, sql, valuesBy } from "../database/read.ts";
 import {
   askIn,
   columnList,

@@ -1,9 +1,8 @@
 import { MigrationError } from "../../lib/error.ts";
 import { isWaiting, type OpenRequest } from "../../model/nova/requests.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
-import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
-import { read, sql } from "../database/read.ts";
+import { keyed, read, sql } from "../database/read.ts";
 import { ask, lower, number, spellings, string, time } from "../database/rows.ts";
 import { computeServices } from "./services.ts";
 

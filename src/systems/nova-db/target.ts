@@ -11,8 +11,8 @@ import type {
   UncommittedSteps,
 } from "../../model/nova/nova-plan.ts";
 import { alembicHead, schemaVersion } from "../database/identity.ts";
-import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
+import { keyed } from "../database/read.ts";
 import { marks } from "../database/rows.ts";
 import { checkSequences } from "../database/sequence.ts";
 import { changedBy } from "../database/statement.ts";

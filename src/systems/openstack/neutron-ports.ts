@@ -1,7 +1,6 @@
 import { MigrationError } from "../../lib/error.ts";
 import { isObject, type Json, type JsonObject, objectOf } from "../../lib/json.ts";
-import type { NetworkPort, PortIds } from "../../model/ironic/adoptable.ts";
-import type { NotWritten, PortDevice } from "../../model/ironic/manage.ts";
+import type { NetworkPort, NotWritten, PortDevice, PortIds } from "../../model/ironic/manage.ts";
 import { BOOT_OPTIONS, type PortBinding, sameBinding } from "../../model/ironic/port-binding.ts";
 import type { Cloud } from "./cloud.ts";
 import { NETWORK } from "./kinds.ts";

@@ -145,8 +145,6 @@ async function owned(handle: FileHandle, { mode, uid, gid }: Owner): Promise<voi
   await handle.chmod(mode);
 }
 
-type Undone = "undone" | "gone" | { readonly conflict: string };
-
 /**
  * A changed name is skipped.
  *
@@ -158,7 +156,7 @@ export async function undoStep(
   { path, before, after }: BootStep,
   text: string | null,
   pause: Pause,
-): Promise<Undone> {
+): Promise<"undone" | "gone" | { readonly conflict: string }> {
   try {
     return await inFolderOf(root, path, async (parent, name) => {
       const now = await thingAt(parent, name);

@@ -3,11 +3,11 @@ import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { MigrationError, orMessage } from "../../lib/error.ts";
 import { atExit } from "../../lib/files/at-exit.ts";
-import { notWritten } from "../../lib/files/failure.ts";
+import { orNotWritten } from "../../lib/files/failure.ts";
 import { readOsloFiles } from "../../lib/files/oslo.ts";
 import { download } from "../../migrate/boot/glance-image.ts";
 import type { BootStep } from "../../model/boot.ts";
-import { type Finding, finding, findingIf } from "../../model/finding.ts";
+import { type Finding, finding, findingIf } from "../../model/findings.ts";
 import type { LegacyMove } from "../../model/nova/legacy-move.ts";
 import { type RestOptions, saysCloud } from "../../run/cloud.ts";
 import { tableNames } from "../../systems/database/identity.ts";
@@ -274,9 +274,7 @@ const STALE = 86_400_000;
 
 /** Also deletes folders of killed processes. @throws MigrationError N2I-E120 */
 async function fetching(root: string) {
-  const path = await made(root).catch((cause: unknown) => {
-    throw notWritten(root, cause);
-  });
+  const path = await made(root).catch(orNotWritten(root));
   const cancelCleanup = atExit(() => rmSync(path, { recursive: true, force: true }));
   return {
     path,

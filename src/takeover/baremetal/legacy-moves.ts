@@ -24,8 +24,7 @@ import { keepLocks } from "../leases/locks.ts";
 import { claimNode, releaseNode } from "../leases/nodes.ts";
 import { backTransition, forwardTransition } from "../rules/legacy-states.ts";
 import type { LegacyClients } from "./legacy-clients.ts";
-import { legacyPart } from "./steps/legacy-move.ts";
-import type { LegacyDeps } from "./steps/legacy-rows.ts";
+import { type LegacyDeps, legacyPart } from "./steps/legacy-move.ts";
 import type { LegacyMachine } from "./steps/legacy-started.ts";
 
 /** Milliseconds until an unrenewed lock expires. */

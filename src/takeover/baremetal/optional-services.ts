@@ -2,7 +2,7 @@ import { MigrationError } from "../../lib/error.ts";
 import { registerClose } from "../../migrate/open/services.ts";
 import { cloudFor, type RestOptions, saysCloud } from "../../run/cloud.ts";
 import type { Keep } from "../../run/databases.ts";
-import { waitingFor } from "../../run/wait-message.ts";
+import { waitingFor } from "../../run/process-context.ts";
 import type { Database } from "../../systems/database/open.ts";
 import type { Cloud } from "../../systems/openstack/cloud.ts";
 

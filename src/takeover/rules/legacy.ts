@@ -1,6 +1,6 @@
 import { listed, NAMED, showColumn } from "../../lib/text.ts";
 import { same } from "../../migrate/hosts/rules/keeps-instance.ts";
-import { type Acceptance, blocks, type Finding, finding, findingIf } from "../../model/finding.ts";
+import { type Acceptance, blocks, type Finding, finding, findingIf } from "../../model/findings.ts";
 import type { OwnedMachine, PlannedMove } from "../../model/nova/host-move.ts";
 import type { Lease } from "../../model/nova/leases.ts";
 import {
@@ -56,7 +56,8 @@ export function createLegacyMoves(
       const from = node.service_host ?? "";
       const takes = request.mode === "takeover";
       const dies = takes && isDying(found);
-      const guarded = takes && isGuarded(found);
+      // Whether a move was interrupted after the guard, before the claim.
+      const guarded = takes && found.tenant?.task_state === MIGRATING && isUnlocked(found.tenant);
       const base = moves.machine(ownedBy(found, from, dies || guarded), from, undefined);
       const { to } = base;
       const started = isStarted(node);
@@ -77,11 +78,6 @@ export function createLegacyMoves(
 
 function isStarted({ task_state }: LegacyNode): boolean {
   return task_state === MIGRATING;
-}
-
-/** Whether a move was interrupted after the guard, before the claim. */
-function isGuarded({ tenant }: LegacyFound): boolean {
-  return tenant?.task_state === MIGRATING && isUnlocked(tenant);
 }
 
 /** True for a deployment, also after an interrupted move. @source systems.md A6 A-14 */

@@ -1,5 +1,5 @@
 import { isUp } from "../../migrate/hosts/rules/running.ts";
-import { type Finding, finding, findingIf } from "../../model/finding.ts";
+import { type Finding, finding, findingIf } from "../../model/findings.ts";
 import type { ComputeHost, MoveMode } from "../../model/nova/host-move.ts";
 import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
 import { refusesNewHosts } from "../../model/nova/nova-release.ts";

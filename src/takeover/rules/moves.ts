@@ -8,7 +8,7 @@ import {
   type Finding,
   finding,
   findingIf,
-} from "../../model/finding.ts";
+} from "../../model/findings.ts";
 import type {
   ComputeHost,
   NodeTenant,

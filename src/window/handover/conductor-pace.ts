@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { MigrationError } from "../../lib/error.ts";
+import { orMessage } from "../../lib/error.ts";
 import { type OsloConfig, readOsloFiles } from "../../lib/files/oslo.ts";
 import { type TakeOverPace, USUAL_PACE } from "../../model/handover.ts";
 import { processContext } from "../../run/process-context.ts";
@@ -36,12 +36,9 @@ export async function paceOfRun(run: string): Promise<TakeOverPace> {
   const { connections, saved, cwd } = processContext();
   const configured =
     connections.get("ironic-conf") ?? saved.get(resolve(cwd(), run))?.get("ironic-conf");
-  try {
-    return (await paceOf([configured ?? []].flat().map(String))) ?? USUAL_PACE;
-  } catch (cause) {
-    if (!(cause instanceof MigrationError)) throw cause;
-    return { ...USUAL_PACE, from: `${USUAL_PACE.from} (${cause.message})` };
-  }
+  const pace = (await orMessage(paceOf([configured ?? []].flat().map(String)))) ?? USUAL_PACE;
+  if (typeof pace !== "string") return pace;
+  return { ...USUAL_PACE, from: `${USUAL_PACE.from} (${pace})` };
 }
 
 /** Machines that handover releases per minute, if a command of the run set it. */

@@ -6,7 +6,7 @@ import { novaPlanOf } from "../../migrate/hosts/nova-files.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import { loadable } from "../../migrate/plan/empty-plan.ts";
 import type { Footer, PlanCounts } from "../../model/artefact.ts";
-import type { Finding } from "../../model/finding.ts";
+import type { Finding } from "../../model/findings.ts";
 import type { Machine } from "../../model/machine.ts";
 import { type NovaStep, stepsOf } from "../../model/nova/nova-plan.ts";
 import { nodeOf, type Origins, type PlannedMachine } from "../../model/plan.ts";

@@ -11,8 +11,12 @@ import { REFUSALS } from "../../../src/lib/refusals.ts";
 import { type FormatOptions, tableLimit } from "../../../src/lib/table/format.ts";
 import { renderRows } from "../../../src/lib/table/table.ts";
 import { loadMappings } from "../../../src/migrate/open/documents.ts";
-import type { Finding } from "../../../src/model/finding.ts";
-import { FINDINGS, type FindingCode, type FindingKind } from "../../../src/model/findings.ts";
+import {
+  FINDINGS,
+  type Finding,
+  type FindingCode,
+  type FindingKind,
+} from "../../../src/model/findings.ts";
 import type { NovaStep } from "../../../src/model/nova/nova-plan.ts";
 import { privateFolder } from "../../hostile/deployment.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MARK, type PortFacts, rejectionReasons } from "../../../src/manage/rules/criteria.ts";
 import { requestFaults } from "../../../src/manage/rules/request.ts";
-import type { NetworkPort, Nic, RunningNode } from "../../../src/model/ironic/adoptable.ts";
+import type { NetworkPort, Nic, RunningNode } from "../../../src/model/ironic/manage.ts";
 
 const MAC = "52:54:00:00:00:01";
 const NIC: Nic = { is: "port", uuid: "p", address: MAC, vif: "v" };

@@ -8,7 +8,7 @@ import {
 } from "../../../src/migrate/hosts/rules/computes.ts";
 import { auditInstances, placedOf } from "../../../src/migrate/hosts/rules/current-placement.ts";
 import { ranSince } from "../../../src/migrate/hosts/rules/running.ts";
-import { accept, finding } from "../../../src/model/finding.ts";
+import { accept, finding } from "../../../src/model/findings.ts";
 import type { ComputeSize, InstanceRow } from "../../../src/model/nova/nova-rows.ts";
 import type { PlannedMachine } from "../../../src/model/plan.ts";
 

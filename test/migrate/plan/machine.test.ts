@@ -4,7 +4,7 @@ import { machineFinder } from "../../../src/migrate/plan/machine-finder.ts";
 import { onceLoaded, slowDelete } from "../../../src/migrate/plan/rules/delete-cost.ts";
 import { renderMachine } from "../../../src/migrate/plan/rules/diff.ts";
 import { renderLine } from "../../../src/migrate/plan/rules/summary.ts";
-import { type Finding, finding } from "../../../src/model/finding.ts";
+import { type Finding, finding } from "../../../src/model/findings.ts";
 import type { PlannedMachine } from "../../../src/model/plan.ts";
 import { fleet, fleetUuid } from "../../support/fleet.ts";
 import { withCase } from "../../support/planned-case.ts";

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createProposal } from "../../../src/migrate/plan/rules/propose.ts";
-import { finding } from "../../../src/model/finding.ts";
-import type { FindingCode } from "../../../src/model/findings.ts";
+import { type FindingCode, finding } from "../../../src/model/findings.ts";
 import type { Machine } from "../../../src/model/machine.ts";
 import type { PlannedMachine } from "../../../src/model/plan.ts";
 import type { PowerReading } from "../../../src/model/power.ts";

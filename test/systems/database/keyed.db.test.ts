@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Knex } from "knex";
 import type { Engine } from "../../../src/model/database.ts";
-import { keyed } from "../../../src/systems/database/keyed.ts";
+import { keyed } from "../../../src/systems/database/read.ts";
 import { withDatabase } from "../../lab/index.ts";
 
 /** An open database that counts what is asked. */

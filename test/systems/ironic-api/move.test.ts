@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Row } from "../../../src/model/machine.ts";
-import { foundState, UNDOING } from "../../../src/systems/ironic-api/found-state.ts";
-import { nextMove, noHistory, note } from "../../../src/systems/ironic-api/move.ts";
+import {
+  foundState,
+  nextMove,
+  noHistory,
+  note,
+  UNDOING,
+} from "../../../src/systems/ironic-api/move.ts";
 
 const MARK = { extra: { nova_bm: { id: 1 } } };
 const ACTIVE: Row = { ...MARK, provision_state: "active", maintenance: false, protected: true };

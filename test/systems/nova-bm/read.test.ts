@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Knex } from "knex";
 import { inspect } from "../../../src/migrate/extract/rules/inspect.ts";
-import { blocks } from "../../../src/model/finding.ts";
+import { blocks } from "../../../src/model/findings.ts";
 import type { Machine } from "../../../src/model/machine.ts";
 import { loadTables } from "../../../src/run/files/load-tables.ts";
 import { createTables } from "../../../src/systems/database/create-tables.ts";

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import type { PlanCounts, PlanHeader } from "../../../src/model/artefact.ts";
-import { type Finding, finding } from "../../../src/model/finding.ts";
-import type { FindingCode } from "../../../src/model/findings.ts";
+import { type Finding, type FindingCode, finding } from "../../../src/model/findings.ts";
 import { WINDOW_PACE } from "../../../src/model/handover.ts";
 import type { PlannedMachine, Verdict } from "../../../src/model/plan.ts";
 import type { NovaTotals, Reported, ReportFacts } from "../../../src/window/report/rules/facts.ts";

@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from "../../../migrate/flavors/flavor-api.ts";
 import type { NovaRequest } from "../../../migrate/hosts/nova-plan.ts";
-import type { Watching } from "../../../migrate/hosts/nova-watch.ts";
+import type { Watching } from "../../../migrate/hosts/nova-target.ts";
 import type { TargetOptions } from "../../../migrate/open/backend.ts";
 import type { Images } from "../../../model/nova/nova-plan.ts";
 

@@ -1,5 +1,5 @@
 import { counted, showColumn } from "../../../lib/text.ts";
-import { type Finding, finding, findingIf, merge } from "../../../model/finding.ts";
+import { type Finding, finding, findingIf, merge } from "../../../model/findings.ts";
 import type { BmInterface, Instance, Machine } from "../../../model/machine.ts";
 import { inspectBoot } from "../../../systems/tftp/rules/harvest.ts";
 import { inspectRows, inspectSkipped } from "./rows.ts";

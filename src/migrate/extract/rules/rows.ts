@@ -1,7 +1,7 @@
 import { noNic, normaliseMac } from "../../../lib/mac.ts";
 import { show } from "../../../lib/text.ts";
 import { isUuid } from "../../../lib/uuid.ts";
-import { type Finding, finding, findingIf, merge } from "../../../model/finding.ts";
+import { type Finding, finding, findingIf, merge } from "../../../model/findings.ts";
 import { type BmInterface, type BmNode, columnsOf, type Machine } from "../../../model/machine.ts";
 
 /** Problems of the rows alone. @source facts/nova-bm.md 1.3-1.7, 1.11 */

@@ -1,7 +1,7 @@
 import { MigrationError } from "../../../lib/error.ts";
 import { grouped } from "../../../lib/grouped.ts";
 import { listed, show } from "../../../lib/text.ts";
-import { type Finding, finding, findingIf } from "../../../model/finding.ts";
+import { type Finding, finding, findingIf } from "../../../model/findings.ts";
 import type { Images, NovaStep } from "../../../model/nova/nova-plan.ts";
 import {
   ALEMBIC,
@@ -54,7 +54,7 @@ export function planFlavors(
   const planned = flavors.map((flavor): PlannedFlavors => {
     const flavorSpecs = byFlavor.get(flavor.id) ?? [];
     const used = hosts.get(flavor.id) ?? [];
-    const images = flavorSpecs.filter(namesImages);
+    const images = flavorSpecs.filter(({ key }) => key === KERNEL || key === RAMDISK);
     const isChosen = [flavor.name, flavor.flavorid].some((one) => request.selected.has(one ?? ""));
     const wasDeleted = isDeleted(flavor);
     if (wasDeleted && used.length === 0) return NOTHING;
@@ -80,10 +80,6 @@ export function planFlavors(
 
 function isDeleted({ deleted }: FlavorRow): boolean {
   return deleted !== 0 && deleted !== null;
-}
-
-function namesImages({ key }: SpecRow): boolean {
-  return key === KERNEL || key === RAMDISK;
 }
 
 const NOTHING: PlannedFlavors = { steps: [], findings: [] };

@@ -1,7 +1,7 @@
 import { MigrationError } from "../../../lib/error.ts";
 import { textOrNull } from "../../../lib/json.ts";
 import { counted, listed, show } from "../../../lib/text.ts";
-import { type Finding, finding, findingIf } from "../../../model/finding.ts";
+import { type Finding, finding, findingIf } from "../../../model/findings.ts";
 import type { Machine } from "../../../model/machine.ts";
 import { type Desired, isLoaded, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
 import type { Transformed } from "../../transform/transform.ts";

@@ -7,7 +7,7 @@ import {
   type Finding,
   finding,
   findingIf,
-} from "../../../model/finding.ts";
+} from "../../../model/findings.ts";
 import type { Machine } from "../../../model/machine.ts";
 import type { MachineRows } from "../../../model/nova/nova-rows.ts";
 import { requestText, taskStateText } from "../../../model/nova/requests.ts";

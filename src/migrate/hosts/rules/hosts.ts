@@ -7,7 +7,7 @@ import {
   type Finding,
   finding,
   findingIf,
-} from "../../../model/finding.ts";
+} from "../../../model/findings.ts";
 import type { Machine, Row } from "../../../model/machine.ts";
 import type { NovaStep } from "../../../model/nova/nova-plan.ts";
 import { refusesNewHosts } from "../../../model/nova/nova-release.ts";

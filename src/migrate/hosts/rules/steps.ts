@@ -1,4 +1,4 @@
-import { type Finding, findingIf } from "../../../model/finding.ts";
+import { type Finding, findingIf } from "../../../model/findings.ts";
 import type { Row } from "../../../model/machine.ts";
 import type { NovaStep } from "../../../model/nova/nova-plan.ts";
 import type {

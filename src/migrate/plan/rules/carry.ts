@@ -1,6 +1,5 @@
 import { isObject, type Json, objectOf } from "../../../lib/json.ts";
-import { accept, finding } from "../../../model/finding.ts";
-import type { FindingCode } from "../../../model/findings.ts";
+import { accept, type FindingCode, finding } from "../../../model/findings.ts";
 import { carriedFields, minorOf, type RestDoc } from "../../../model/ironic/rest.ts";
 import { isNothing } from "../../../model/ironic/service-fields.ts";
 import type { Machine, Row } from "../../../model/machine.ts";

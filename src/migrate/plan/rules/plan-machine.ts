@@ -1,6 +1,6 @@
 import { isObject } from "../../../lib/json.ts";
 import { compareRow, type SameSecret } from "../../../model/compare.ts";
-import { blocks, type Finding, finding, merge } from "../../../model/finding.ts";
+import { blocks, type Finding, finding, merge } from "../../../model/findings.ts";
 import type { Claims, Current } from "../../../model/ironic/target.ts";
 import type { Machine, Row } from "../../../model/machine.ts";
 import type { Desired, PlannedMachine, PlannedRecord, Verdict } from "../../../model/plan.ts";

@@ -1,6 +1,6 @@
 import { listed } from "../../../lib/text.ts";
 import { BEYOND } from "../../../model/charset.ts";
-import { type Finding, finding, findingIf } from "../../../model/finding.ts";
+import { type Finding, finding, findingIf } from "../../../model/findings.ts";
 import {
   type Conductor,
   enabledBy,

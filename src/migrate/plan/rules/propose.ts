@@ -1,7 +1,6 @@
 import type { Json } from "../../../lib/json.ts";
 import { counted } from "../../../lib/text.ts";
-import { blocks } from "../../../model/finding.ts";
-import { FINDINGS } from "../../../model/findings.ts";
+import { blocks, FINDINGS } from "../../../model/findings.ts";
 import type { Machine } from "../../../model/machine.ts";
 import type { PlannedMachine } from "../../../model/plan.ts";
 import type { PowerReading, PowerReadings } from "../../../model/power.ts";

@@ -5,8 +5,7 @@ import type {
   SnapshotHeader,
   TargetIdentity,
 } from "../../../model/artefact.ts";
-import type { Finding } from "../../../model/finding.ts";
-import { FINDINGS, type FindingCode } from "../../../model/findings.ts";
+import { FINDINGS, type Finding, type FindingCode } from "../../../model/findings.ts";
 import type { NovaPlanCounts } from "../../../model/nova/nova-plan.ts";
 import type { PlannedMachine, Verdict } from "../../../model/plan.ts";
 

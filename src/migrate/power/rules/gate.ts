@@ -1,5 +1,4 @@
-import { type Finding, finding, findingIf } from "../../../model/finding.ts";
-import type { FindingCode } from "../../../model/findings.ts";
+import { type Finding, type FindingCode, finding, findingIf } from "../../../model/findings.ts";
 import type { Machine } from "../../../model/machine.ts";
 import {
   type ConductorIpmitool,

@@ -1,7 +1,6 @@
 import { isUuid } from "../../../lib/uuid.ts";
 import type { BootFile } from "../../../model/boot.ts";
-import { type Finding, finding, findingIf } from "../../../model/finding.ts";
-import type { FindingCode } from "../../../model/findings.ts";
+import { type Finding, type FindingCode, finding, findingIf } from "../../../model/findings.ts";
 import type { Machine } from "../../../model/machine.ts";
 import { uuidOf } from "./pxe-config.ts";
 

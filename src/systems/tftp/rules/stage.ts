@@ -94,19 +94,15 @@ function config(required: RequiredBoot, found: ObservedState, served: string): B
   const right = root.toLowerCase() === boots;
   if (!right && !PLACEHOLDERS.some(([, form]) => form === root)) return `${path} has root=${root}`;
   if (right && parsed.default === boot.label) return null;
-  const text = switched(found.text, boot);
+  // The same change that Ironic makes after a deployment.
+  const text = PLACEHOLDERS.reduce(
+    (content, [placeholder]) => content.replaceAll(placeholder, `UUID=${boot.root_uuid}`),
+    found.text.replaceAll(/^default .*$/gim, `default ${boot.label}`),
+  );
   const now = parsePxe(text);
   return now.default === boot.label && labelOf(now, boot.label)?.root?.toLowerCase() === boots
     ? { path, do: "write", text }
     : `${path} does not have Ironic's format`;
-}
-
-/** The same change that Ironic makes after a deployment. */
-function switched(text: string, { label, root_uuid }: RequiredBoot["boot"]): string {
-  return PLACEHOLDERS.reduce(
-    (content, [placeholder]) => content.replaceAll(placeholder, `UUID=${root_uuid}`),
-    text.replaceAll(/^default .*$/gim, `default ${label}`),
-  );
 }
 
 function textOf({ node, boot }: RequiredBoot, served: string): string {

@@ -10,7 +10,6 @@ import {
 import { index } from "../../../model/rows.ts";
 import { CLOUD } from "./cloud.ts";
 import { DEPLOYMENT } from "./deployment.ts";
-import { LATER } from "./later.ts";
 import {
   type Check,
   countOf,
@@ -28,7 +27,7 @@ import {
 } from "./look.ts";
 import { RECORDS } from "./records.ts";
 import { SOURCE } from "./source.ts";
-import { TARGET } from "./target.ts";
+import { LATER, TARGET } from "./target.ts";
 
 /** A row of the result, in nova-status format. */
 export interface CheckRow extends CheckResult {

@@ -149,7 +149,7 @@ function aged(readings: NonNullable<PlanFacts["applies"]["readings"]>): CheckRes
 function privileges(view: CheckView): CheckResult {
   const read = refusals(sides(view).filter(({ code }) => code === PRIVILEGE));
   const resultsFor = (
-    side: PrivilegeFacts,
+    side: { readonly forbidden: Lacking } | Refused | null,
     option: string,
     what: string,
   ): readonly CheckResult[] =>
@@ -186,8 +186,6 @@ function privileges(view: CheckView): CheckResult {
       : warning("The plan's Nova rows were not checked.", `specify ${open.join(" and ")}`);
   return joined([...all, unasked]);
 }
-
-type PrivilegeFacts = { readonly forbidden: Lacking } | Refused | null;
 
 function isRead(side: object | Refused | null): boolean {
   return side !== null && !isRefused(side);

@@ -1,6 +1,6 @@
 import { counted, duration } from "../../../lib/text.ts";
 import { FINDINGS, type FindingCode } from "../../../model/findings.ts";
-import { hostRows, nightRows, undoLines, verdictRows } from "../report-text.ts";
+import { hostRows, nightRows, undoLines, verdictRows } from "../markdown.ts";
 import type {
   AcceptedGroup,
   FoundGroup,

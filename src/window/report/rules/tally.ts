@@ -1,6 +1,5 @@
 import type { PlanCounts } from "../../../model/artefact.ts";
-import { blocks } from "../../../model/finding.ts";
-import { FINDINGS, type FindingCode } from "../../../model/findings.ts";
+import { blocks, FINDINGS, type FindingCode } from "../../../model/findings.ts";
 import { isLoaded, type PlannedMachine, type Verdict } from "../../../model/plan.ts";
 import type { AcceptedGroup, FoundGroup, HostGroup, Totals } from "./facts.ts";
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { outOfLimits } from "../../../../src/cli/options/declared.ts";
 import { reportOptions } from "../../../../src/cli/options/window/report.ts";
 import { duration } from "../../../../src/lib/text.ts";
-import { finding } from "../../../../src/model/finding.ts";
+import { finding } from "../../../../src/model/findings.ts";
 import { USUAL_PACE, WINDOW_PACE } from "../../../../src/model/handover.ts";
 import type { PlannedMachine } from "../../../../src/model/plan.ts";
 import type { Totals } from "../../../../src/window/report/rules/facts.ts";

@@ -18,24 +18,24 @@ const LAYERS: readonly (readonly string[])[] = [
 
 /** Lines of TypeScript at most, by folder of src. They may only fall; the target is 65,000 in all. */
 const CEILINGS: Readonly<Record<string, number>> = {
-  cli: 6350,
+  cli: 6342,
   demo: 210,
-  engine: 1513,
+  engine: 1503,
   lib: 5663,
-  manage: 4406,
-  migrate: 12231,
-  model: 5325,
+  manage: 4394,
+  migrate: 12200,
+  model: 5316,
   proxy: 661,
-  run: 4000,
+  run: 3988,
   serving: 1254,
-  switchover: 4263,
-  systems: 14912,
-  takeover: 7210,
-  window: 9711,
+  switchover: 4256,
+  systems: 14861,
+  takeover: 7181,
+  window: 9669,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */
-const EXPORTED = 2691;
+const EXPORTED = 2682;
 
 /**
  * Refusals of a command line (N2I-E100) in src at most, outside the declarations of options. The number may only fall:
@@ -221,7 +221,7 @@ test("src exports no more names than before", () => {
 test("no identifier of src has a private word", () => {
   const identifiers = new Set(SOURCES.flatMap((file) => code(file).match(/\b[A-Za-z]\w*/g) ?? []));
   const isPrivate = (name: string): boolean =>
-    name.split(/(?=[A-Z])|_/).some((word) => PRIVATE_WORDS.test(word.toLowerCase()));
+    name.split(/(?<=[a-z\d])(?=[A-Z])|_/).some((word) => PRIVATE_WORDS.test(word.toLowerCase()));
   const found = [...identifiers].filter(isPrivate);
   assert.deepEqual(found.toSorted(), NAMED_ELSEWHERE.toSorted());
 });

@@ -7,7 +7,7 @@ import type { Column, Table } from "../src/model/tables.ts";
 import { loadTables, tablesVersions } from "../src/run/files/load-tables.ts";
 import { packageRoot } from "../src/run/files/package-root.ts";
 import { createTables } from "../src/systems/database/create-tables.ts";
-import { ASKED_BY } from "../src/systems/database/rights.ts";
+import { PROBE_COLUMN } from "../src/systems/database/rights.ts";
 import { engines, test } from "./lab/engines.ts";
 import { type TestDatabase, withDatabase } from "./lab/index.ts";
 
@@ -65,7 +65,7 @@ test("every table of nova, nova_api and Ironic has the column privileges are ask
     for (const [table, { columns }] of Object.entries(loadTables(name, version).tables))
       if (!/^(alembic|migrate)_version$/.test(table)) {
         const names = columns.map((column) => column.name);
-        assert.ok(names.includes(ASKED_BY), `${name} ${version} ${table}`);
+        assert.ok(names.includes(PROBE_COLUMN), `${name} ${version} ${table}`);
       }
 });
 

@@ -2,13 +2,13 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import {
   BACKENDS,
-  BESIDE,
   CALLED,
   CONNECTIONS,
   camel,
   FOR_ALL,
   IMAGES,
   isUnusedDecision,
+  NOVA_OPTIONS,
   otherLocation,
   PLACES,
   PLANNED_FOR,
@@ -246,7 +246,7 @@ function optionsOfRun(
   const command = nameOf(declared);
   if (command === "rollback") {
     // Rollback without Ironic reverts Nova's rows after Ironic was deleted.
-    const [by] = specified.filter((name) => BESIDE.includes(name));
+    const [by] = specified.filter((name) => NOVA_OPTIONS.includes(name));
     const target: readonly string[] = TARGET;
     const alone = by !== undefined && !BACKENDS.some((name) => isSpecified(args, name));
     return {
@@ -277,11 +277,11 @@ async function withoutNova(
   run: unknown,
 ): Promise<(option: string) => boolean> {
   const isRequested =
-    !["apply", "verify"].includes(command) || BESIDE.some((name) => isSpecified(args, name));
+    !["apply", "verify"].includes(command) || NOVA_OPTIONS.some((name) => isSpecified(args, name));
   if (isRequested || typeof run !== "string") return () => false;
   const { plansNova } = await import("../run/saved-options.ts");
   const without = !(await plansNova(resolve(io().cwd(), run)));
-  return (option) => without && BESIDE.includes(option);
+  return (option) => without && NOVA_OPTIONS.includes(option);
 }
 
 /** One value or several, as the option needs; null for several if it accepts one. */

@@ -8,7 +8,7 @@ import type { Excluded, Leg, Session } from "./part.ts";
 import {
   type Event,
   type ExecutionProgress,
-  NOBODY,
+  NONE,
   NOTHING,
   type RunningLeg,
   runningLegOf,
@@ -42,7 +42,7 @@ export async function* back<C extends Change, L>(
   leg: Leg<C, L>,
   session: Session,
   { all, selects }: Scope<L>,
-  excluded: Excluded = NOBODY,
+  excluded: Excluded = NONE,
 ): AsyncGenerator<Event<L>> {
   const running = runningLegOf(leg, session);
   const isComplete = all && excluded.size === 0;
@@ -101,7 +101,7 @@ async function act<C extends Change, L>(
   executionProgress: ExecutionProgress,
 ): Promise<Outcome> {
   const { append } = session.journal;
-  const waits = (await leg.part.waiting?.(changes, "back")) ?? NOBODY;
+  const waits = (await leg.part.waiting?.(changes, "back")) ?? NONE;
   let { done } = executionProgress;
   try {
     await leg.check();
@@ -147,7 +147,7 @@ export async function* inspectBack<C extends Change, L>(
   leg: Inspectable<C, L>,
   entries: Entries,
   { selects }: Pick<Scope<L>, "selects">,
-  excluded: Excluded = NOBODY,
+  excluded: Excluded = NONE,
 ) {
   const ownership = ownershipOf(entries, leg.part.name, leg.plan);
   for await (const { span, lines } of batches(leg.lines(), leg.part.size)) {
@@ -166,7 +166,7 @@ async function inspect<C extends Change, L>(
 ) {
   const changes = pairs.map(({ change }) => change);
   const states = new Map((await part.inspect(changes)).map((state) => [state.id, state]));
-  const waits = (await part.waiting?.(changes, "back")) ?? NOBODY;
+  const waits = (await part.waiting?.(changes, "back")) ?? NONE;
   const stateOf = ({ id, machine }: C): State => {
     const state: State = states.get(id) ?? { id, is: "after", reason: "" };
     if (state.is === "after") return state;

@@ -1,7 +1,7 @@
-import { regroup, TOGETHER } from "../lib/streams.ts";
+import { BATCH, regroup } from "../lib/streams.ts";
 import type { Span } from "../model/journal.ts";
 
-let most = TOGETHER;
+let most = BATCH;
 
 /** Machines of Ironic, or rows of Nova, in one database transaction. */
 export function inTransaction(): number {

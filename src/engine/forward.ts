@@ -9,7 +9,7 @@ import type { Excluded, Leg, Session } from "./part.ts";
 import {
   type Event,
   type ExecutionProgress,
-  NOBODY,
+  NONE,
   NOTHING,
   type RunningLeg,
   runningLegOf,
@@ -29,7 +29,7 @@ const COMMAND = "apply";
 export async function* forward<C extends Change, L>(
   leg: Leg<C, L>,
   session: Session,
-  excluded: Excluded = NOBODY,
+  excluded: Excluded = NONE,
 ): AsyncGenerator<Event<L>> {
   const running = runningLegOf(leg, session);
   let executionProgress: ExecutionProgress = { lines: 0, done: leg.already ?? 0 };
@@ -95,14 +95,14 @@ async function choose<C extends Change, L>(
   { span, acting, all }: Computed<C, L>,
   excluded: Excluded,
 ): Promise<Chosen<C, L>> {
-  const otherwise = (await leg.exclude?.(acting)) ?? NOBODY;
+  const otherwise = (await leg.exclude?.(acting)) ?? NONE;
   const owned = ownedIn(ownership, span);
   const ownedIds = new Set<string>();
   const strange: C[] = [];
   for (const change of all)
     if (owned(change)) ownedIds.add(change.id);
     else strange.push(change);
-  const waits = (await leg.part.waiting?.(strange, "forward")) ?? NOBODY;
+  const waits = (await leg.part.waiting?.(strange, "forward")) ?? NONE;
   const isIncluded = ({ id, machine }: C): boolean =>
     !waits.has(id) && (machine === null || !(otherwise.has(machine) || excluded.has(machine)));
   if (waits.size + otherwise.size + excluded.size === 0)

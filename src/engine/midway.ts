@@ -2,7 +2,7 @@ import { MigrationError } from "../lib/error.ts";
 import type { RefusalCode } from "../lib/refusals.ts";
 
 /** Errors after which something may be committed: a lost connection, or a service. */
-const MAYBE_KEPT: ReadonlySet<RefusalCode> = new Set([
+const MAYBE_COMMITTED: ReadonlySet<RefusalCode> = new Set([
   "N2I-E200",
   "N2I-E210",
   "N2I-E211",
@@ -14,7 +14,7 @@ const MAYBE_KEPT: ReadonlySet<RefusalCode> = new Set([
 
 /** Whether the failure occurred before anything was committed. */
 export function committedNothing(cause: unknown): cause is MigrationError {
-  return cause instanceof MigrationError && !MAYBE_KEPT.has(cause.code);
+  return cause instanceof MigrationError && !MAYBE_COMMITTED.has(cause.code);
 }
 
 /** If something was or may be committed, the error reports that first. */

@@ -32,7 +32,7 @@ export type Event<L> =
   /** Ended within a batch that is not atomic. The error is thrown after the report. */
   | { readonly kind: "broke"; readonly error: MigrationError };
 
-export const NOBODY: Excluded = new Map();
+export const NONE: Excluded = new Map();
 export const NOTHING: Outcome = { done: [], found: [], skipped: [] };
 
 /** A precondition that runs once. After it passed, something may be written. */
@@ -118,7 +118,7 @@ export async function gather<L>(
 
 /** Machines with a skipped change, and one such change. */
 export function unchangedOf(changes: readonly Change[], skipped: readonly SkippedRow[]): Excluded {
-  if (skipped.length === 0) return NOBODY;
+  if (skipped.length === 0) return NONE;
   const whys = new Map(skipped.map(({ id, reason }) => [id, reason]));
   return new Map(
     changes.flatMap(({ id, machine }) => {

@@ -1,5 +1,5 @@
 /** Lines kept for each machine, and for all machines together. */
-const KEPT = 3;
+const MAX_LINES = 3;
 const LONGEST = 500;
 /** Maximum number of different lines about all machines. */
 const AT_ONCE = 20;
@@ -51,7 +51,7 @@ export function createQuotes() {
 }
 
 function withLine(lines: readonly string[], line: string): readonly string[] {
-  return [...lines.filter((other) => essence(other) !== essence(line)), line].slice(-KEPT);
+  return [...lines.filter((other) => essence(other) !== essence(line)), line].slice(-MAX_LINES);
 }
 
 /** The line without time, process and request. */

@@ -1,5 +1,5 @@
 /** Machines, or rows, for each statement or transaction. */
-export const TOGETHER = 500;
+export const BATCH = 500;
 
 /** The last group may be smaller. @param weights a group also ends if its items weigh so much */
 export async function* regroup<T>(

@@ -9,7 +9,7 @@ export function showColumn(value: string | null): string {
 }
 
 /** Maximum number of objects that a message names. Further objects are counted. */
-export const NAMED = 5;
+export const NAMES = 5;
 
 /** All texts, or the first of them and their number. */
 export type Several = Pick<readonly string[], "length" | "slice">;
@@ -21,7 +21,7 @@ export function createSeveral(): Several & { readonly add: (text: string) => voi
   return {
     add(text) {
       length += 1;
-      if (first.length < NAMED) first.push(text);
+      if (first.length < NAMES) first.push(text);
     },
     get length() {
       return length;

@@ -1,4 +1,4 @@
-import { counted, createSeveral, listed, NAMED } from "../lib/text.ts";
+import { counted, createSeveral, listed, NAMES } from "../lib/text.ts";
 import {
   cloudOfOptions,
   type ManageClients,
@@ -54,7 +54,7 @@ export function listAdoptable(
       );
     if (troubled.length > 0)
       note(
-        `${counted(troubled.length, "machine has", "machines have")} a last error in Ironic: ${listed(troubled, NAMED)}. Check it before you manage them.`,
+        `${counted(troubled.length, "machine has", "machines have")} a last error in Ironic: ${listed(troubled, NAMES)}. Check it before you manage them.`,
       );
   });
 }

@@ -1,7 +1,7 @@
 import { windowBack } from "../engine/window.ts";
 import { ONE_BY_ONE } from "../engine/window-part.ts";
 import { MigrationError } from "../lib/error.ts";
-import { counted, listed, NAMED } from "../lib/text.ts";
+import { counted, listed, NAMES } from "../lib/text.ts";
 import { isUuid } from "../lib/uuid.ts";
 import { type ManageClients, openManageClients } from "../migrate/open/services.ts";
 import { type RowVerdict, verdictsOf } from "../model/artefact.ts";
@@ -114,13 +114,13 @@ async function selectedRecords(
     node.filter((_, at) => isMatch(meant[at] ?? []));
   const shared = of((ids) => ids.length > 1);
   if (shared.length > 0)
-    throw new MigrationError("N2I-E306", `${listed(shared, NAMED)} matches more than one machine`, {
+    throw new MigrationError("N2I-E306", `${listed(shared, NAMES)} matches more than one machine`, {
       reason: "A node and the record of another node have this name.",
       fix: "Use the node's uuid. verify --all-rows lists them.",
     });
   const unknown = of(([id]) => id === undefined || !managed.has(id));
   if (unknown.length > 0)
-    throw new MigrationError("N2I-E306", `this run did not manage ${listed(unknown, NAMED)}`, {
+    throw new MigrationError("N2I-E306", `this run did not manage ${listed(unknown, NAMES)}`, {
       reason:
         "Rollback affects only records of this run. A machine is identified by its node's uuid or name, or by its record's name.",
       fix: "Specify one of its machines. verify --all-rows lists them.",

@@ -6,7 +6,7 @@ import { parseDocument, readDocument } from "../run/files/yaml-file.ts";
 
 /** Maximum number of machines, to limit memory. */
 const MOST = 100_000;
-const TOLD = 20;
+const MAX_FAULTS = 20;
 
 /** Fields of a machine in YAML. A CSV file has them as columns, and also `metadata.KEY` columns. */
 const MEMBERS = ["node", "name", "description", "availability_zone"] as const;
@@ -22,7 +22,7 @@ export function readMachines(file: string): readonly ManageRequest[] {
   if (machines.length === 0 && faults.length === 0) faults.push("no machine is listed");
   if (machines.length > MOST) faults.push(`it lists more than ${MOST} machines`);
   if (faults.length > 0)
-    throw new MigrationError("N2I-E103", `${file}: ${listed(faults, TOLD, "; ")}`, {
+    throw new MigrationError("N2I-E103", `${file}: ${listed(faults, MAX_FAULTS, "; ")}`, {
       fix: `Write node,name on the first line of CSV, or a list of objects with ${MEMBERS.join(", ")} and metadata in YAML.`,
     });
   return machines;

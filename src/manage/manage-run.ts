@@ -65,11 +65,11 @@ export async function managedState(path: string) {
 }
 
 /** Maximum number of machines in a command; verify lists all. */
-const NAMED = 5;
+const MAX_MACHINES = 5;
 
 /** The command that rolls back unfinished machines only. */
 function nextOf(options: { readonly run: string }, open: readonly string[], all: number): string {
-  if (open.length === 0 || (open.length > NAMED && open.length < all))
+  if (open.length === 0 || (open.length > MAX_MACHINES && open.length < all))
     return nextCommand("verify", options);
   return nextCommand("rollback", options, open.length === all ? { all: true } : { node: open });
 }

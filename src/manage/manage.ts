@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { MigrationError } from "../lib/error.ts";
-import { listed, NAMED } from "../lib/text.ts";
+import { listed, NAMES } from "../lib/text.ts";
 import { type ManageClients, openManageClients } from "../migrate/open/services.ts";
 import {
   MANAGE,
@@ -145,10 +145,10 @@ function checkManageRequests(all: readonly ManageRequest[], { nova }: ManageOpti
     ),
     ...repeatedFaults(all),
   ];
-  if (faults.length > 0) throw new MigrationError("N2I-E100", listed(faults, MOST_TOLD, "; "));
+  if (faults.length > 0) throw new MigrationError("N2I-E100", listed(faults, MAX_LISTED, "; "));
 }
 
-const MOST_TOLD = 20;
+const MAX_LISTED = 20;
 
 async function unknownZones(
   all: readonly ManageRequest[],
@@ -174,7 +174,7 @@ async function changesOf(
   const found = await readUuids(service, idents, most);
   const missing = idents.flatMap((ident, at) => (found[at] == null ? [JSON.stringify(ident)] : []));
   if (missing.length > 0)
-    throw new MigrationError("N2I-E306", `Ironic has no node ${listed(missing, NAMED)}`, {
+    throw new MigrationError("N2I-E306", `Ironic has no node ${listed(missing, NAMES)}`, {
       reason: "If a list has an unknown node, no machine is managed.",
       fix: "Correct the name. node list --adoptable --all lists every node.",
     });
@@ -193,7 +193,7 @@ async function changesOf(
   // A started machine continues, even if its zone no longer exists.
   const rest = all.filter((_, at) => !started.has(uuids[at] ?? ""));
   const every = faults.length > 0 ? faults : await unknownZones(rest, readZones);
-  if (every.length > 0) throw new MigrationError("N2I-E100", listed(every, MOST_TOLD, "; "));
+  if (every.length > 0) throw new MigrationError("N2I-E100", listed(every, MAX_LISTED, "; "));
   return all.map((request, at) => {
     const id = uuids[at] ?? "";
     const before = started.get(id);

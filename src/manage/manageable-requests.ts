@@ -6,8 +6,8 @@ import type { ManageClients } from "../migrate/open/services.ts";
 import type { ManageRequest, RunningNode } from "../model/ironic/manage.ts";
 import { schemaFaults } from "../model/json-schema/faults.ts";
 import {
+  CLOSED,
   ironicFault as fault,
-  GONE,
   jsonReply,
   mediaFault,
   type Reply,
@@ -194,7 +194,7 @@ async function managed(
   const { session, notify, clients } = parts;
   const server = randomUUID();
   const image = await imageOf(clients, node);
-  if (isClosed()) return fault(400, GONE);
+  if (isClosed()) return fault(400, CLOSED);
   const before = await takenBack(adapter, node, session);
   if (before !== null) return fault(503, before);
   const { row, broke, last, hasLeftovers } = await manageOne(

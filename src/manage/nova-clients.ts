@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../engine/part.ts";
 import { MigrationError } from "../lib/error.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { listed, NAMED } from "../lib/text.ts";
+import { listed, NAMES } from "../lib/text.ts";
 import { isUuid } from "../lib/uuid.ts";
 import { customClass } from "../migrate/flavors/rules/flavors.ts";
 import { type ManageClients, registerClose } from "../migrate/open/services.ts";
@@ -141,7 +141,7 @@ async function imageByName(
     glance === null
       ? `--image ${name} is not an id, and no endpoint of the image service is known`
       : `Glance has no active image ${name}, or more than one`;
-  const open = `; machines of this run were started with image ${listed([...used], NAMED)}: pass that id, or run rollback`;
+  const open = `; machines of this run were started with image ${listed([...used], NAMES)}: pass that id, or run rollback`;
   throw new MigrationError("N2I-E100", `${fault}${used.size > 0 ? open : ": pass the image's id"}`);
 }
 

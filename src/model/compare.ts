@@ -1,13 +1,13 @@
 import { isObject, type Json, type JsonObject, objectOf } from "../lib/json.ts";
 import { isStaged } from "./handover.ts";
-import { isNothing, isServiceField, OWN_FIELDS } from "./ironic/service-fields.ts";
+import { isNothing, isServiceField, SERVICE_FIELDS } from "./ironic/service-fields.ts";
 import type { Row } from "./machine.ts";
 import type { FieldChange } from "./plan.ts";
 import { isSameText, isSealed, type Seal, type Sealed } from "./secret.ts";
 
 /** JSON columns in which the service writes individual keys. */
 const KEYED: ReadonlySet<string> = new Set(
-  OWN_FIELDS.flatMap(({ field }) =>
+  SERVICE_FIELDS.flatMap(({ field }) =>
     field.includes(".") ? [field.slice(0, field.indexOf("."))] : [],
   ),
 );

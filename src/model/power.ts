@@ -179,7 +179,7 @@ export type PowerProbe = (
 export const POWER_MAX_AGE = 15;
 
 /** Minutes that a reading may be in the future, because clocks differ slightly. */
-export const POWER_AHEAD = 1;
+export const POWER_SKEW = 1;
 
 export interface MachineOf {
   readonly uuid: string | null;

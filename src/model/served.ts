@@ -19,7 +19,7 @@ export interface ServedRequest {
 }
 
 /** Message if the caller disconnects before the first write of a change. */
-export const GONE =
+export const CLOSED =
   "The connection was closed before the request was accepted. Nothing was changed. Keep the connection open until the answer arrives.";
 
 /** A response, complete or streamed. An error in the stream closes the connection. */

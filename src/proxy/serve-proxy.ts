@@ -12,7 +12,7 @@ import { BAREMETAL, KEYSTONE } from "../systems/openstack/kinds.ts";
 import { serviceUrl } from "../systems/openstack/session.ts";
 import { type ProxyParts, proxyAnswer } from "./proxy-requests.ts";
 import { MOUNT } from "./rules/decide.ts";
-import { ASKED } from "./rules/policy.ts";
+import { REQUESTED } from "./rules/policy.ts";
 
 interface ProxyReport {
   readonly report: (text: string) => void;
@@ -77,7 +77,7 @@ export async function openProxy(
 async function openParts(options: ProxyOptions) {
   checkLoopback(options);
   const { auth, keystoneUrl = "", ironicUrl, fromCatalog, interface: face, region } = options;
-  const policy = openPolicy(options.policyFile, Object.values(ASKED));
+  const policy = openPolicy(options.policyFile, Object.values(REQUESTED));
   const numbers =
     options.run === undefined ? new Map<number, string>() : await numbersOf(options.run);
   const ironic = ironicUrl === undefined ? null : serviceUrl(ironicUrl, "--ironic-url", BAREMETAL);
@@ -93,7 +93,7 @@ async function openParts(options: ProxyOptions) {
     ...{ http, keystone, ironic, ranges: ranges(http) },
     tokens: auth === "none" ? null : tokens,
     rules: () => ({
-      allows: (rule, who) => allows(policy.current(), ASKED[rule], who),
+      allows: (rule, who) => allows(policy.current(), REQUESTED[rule], who),
       novaCompat: options.novaCompat,
       scoped: auth !== "none",
       numbers,

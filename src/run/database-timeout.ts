@@ -1,8 +1,8 @@
-import { type DatabaseTimeout, PATIENCE } from "../systems/database/limit.ts";
+import { type DatabaseTimeout, TIMEOUT } from "../systems/database/limit.ts";
 import { processContext } from "./process-context.ts";
 
 /** Milliseconds for a statement without an answer. */
-let { limit } = PATIENCE;
+let { limit } = TIMEOUT;
 
 export function setDatabaseTimeout(seconds: number): void {
   limit = seconds * 1000;

@@ -9,7 +9,7 @@ import type { Sink } from "./sink.ts";
 import type { RunStage } from "./stages.ts";
 
 /** Last output lines of a hook to show and log, with masked secrets. */
-const SHOWN = 200;
+const MAX_LINES = 200;
 
 /**
  * Runs `hooks/<when>-<stage>` of the run, if it exists, as the operator, without a shell and
@@ -36,7 +36,7 @@ export async function runHook(
     report(`Hook ${hook}: started.`);
     const script = { name: hook, program, args: [], env };
     const { lines, fault } = await runScript(script, seconds, signal);
-    for (const line of lines.slice(-SHOWN)) report(`Hook ${hook}: ${quote(line)}`);
+    for (const line of lines.slice(-MAX_LINES)) report(`Hook ${hook}: ${quote(line)}`);
     if (fault !== null) throw failed(hook, fault);
     return true;
   } catch (cause) {

@@ -8,21 +8,21 @@ export const TARGET: readonly string[] = [
 ];
 export const BACKENDS: readonly string[] = ["ironic-db", "via", "os-cloud", "ironic-url"];
 /** Databases of Nova. */
-export const BESIDE: readonly string[] = ["nova-db", "nova-api-db", "placement-db"];
+export const NOVA_OPTIONS: readonly string[] = ["nova-db", "nova-api-db", "placement-db"];
 
 /** Options of deploy images in flavors, which are given together. */
 export const IMAGES: readonly string[] = ["flavor-images", "deploy-kernel", "deploy-ramdisk"];
 /** Options that need Nova's database. */
-export const WITH_NOVA: readonly string[] = [...BESIDE, "compute-host", ...IMAGES, "flavor"];
+export const WITH_NOVA: readonly string[] = [...NOVA_OPTIONS, "compute-host", ...IMAGES, "flavor"];
 
 /** Options with a location, as in mappings/schema/connections.schema.json. */
 export const CONNECTIONS: readonly string[] = [
-  ...["nova-bm-db", ...BESIDE, ...TARGET, "nova-conf", "tftp-root", "conductor-tftp-root"],
+  ...["nova-bm-db", ...NOVA_OPTIONS, ...TARGET, "nova-conf", "tftp-root", "conductor-tftp-root"],
   ...["site", "key-file", "ironic-release", "conductor-ipmitool", "conductor-log"],
   ...["compute-log", "compute-host", "ironic-conf"],
 ];
 /** Databases and services. A command line with another one inherits no options of the run. */
-export const PLACES: readonly string[] = ["nova-bm-db", ...BACKENDS, ...BESIDE];
+export const PLACES: readonly string[] = ["nova-bm-db", ...BACKENDS, ...NOVA_OPTIONS];
 /** Options that such a command line inherits anyway. */
 export const FOR_ALL: readonly string[] = [
   ...["site", "key-file", "ironic-release", "conductor-ipmitool", ...TARGET, "nova-bm-db"],

@@ -11,7 +11,6 @@ import { readDocument } from "./files/yaml-file.ts";
 import {
   ALL_DECISIONS,
   BACKENDS,
-  BESIDE,
   CALLED,
   CONNECTIONS,
   camel,
@@ -20,6 +19,7 @@ import {
   FOR_STAGES,
   IMAGES,
   type NextCommand,
+  NOVA_OPTIONS,
   otherLocation,
   PLACES,
   PLANNED_FOR,
@@ -102,7 +102,7 @@ export async function saveOptions(
   // Rollback of a load needs Nova's databases, regardless of the current ones.
   const journal = await orNull(readJournal(run));
   const isStarted = journal === null || journal.entries.length > 0;
-  const isNeededBack = (option: string): boolean => isStarted && BESIDE.includes(option);
+  const isNeededBack = (option: string): boolean => isStarted && NOVA_OPTIONS.includes(option);
   const retained = [...before].filter(
     ([option]) =>
       (!isElsewhere || FOR_ALL.includes(option) || isSource(option) || isNeededBack(option)) &&

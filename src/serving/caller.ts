@@ -3,7 +3,7 @@ import type { CachedToken, Tokens } from "./tokens.ts";
 import { unanswered } from "./versions.ts";
 
 /** The owner of every request if the service checks no tokens. */
-const NOBODY: CachedToken = {
+const ANONYMOUS: CachedToken = {
   owner: { user_id: "", project_id: null, roles: ["admin"], system_scope: "all" },
   endpoint: null,
   expires: Number.POSITIVE_INFINITY,
@@ -15,7 +15,7 @@ export async function whose(
   request: ServedRequest,
   fault = faultReply,
 ): Promise<{ readonly token: string | null; readonly cached: CachedToken } | Reply> {
-  if (proxy.tokens === null) return { token: null, cached: NOBODY };
+  if (proxy.tokens === null) return { token: null, cached: ANONYMOUS };
   const token = request.fields["x-auth-token"];
   if (typeof token !== "string" || token === "") return unauthorized(proxy.keystone);
   const found = await proxy.tokens.validate(token, request.globalId, () => {

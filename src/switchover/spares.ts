@@ -1,5 +1,5 @@
 import { MigrationError } from "../lib/error.ts";
-import { counted, listed, NAMED } from "../lib/text.ts";
+import { counted, listed, NAMES } from "../lib/text.ts";
 import { loadIdentical } from "../migrate/open/documents.ts";
 import { openManageClients } from "../migrate/open/services.ts";
 import type { SpareClass } from "../model/switchover.ts";
@@ -54,11 +54,11 @@ export function listSpares(
     await show(classes);
     if (incapable.length > 0)
       note(
-        `${counted(incapable.length, "machine boots", "machines boot")} from a volume but cannot be moved: ${listed(incapable, NAMED)}`,
+        `${counted(incapable.length, "machine boots", "machines boot")} from a volume but cannot be moved: ${listed(incapable, NAMES)}`,
       );
     if (unusable.length > 0)
       note(
-        `${counted(unusable.length, "node")} in manageable or enroll cannot be a spare: ${listed(unusable, NAMED)}`,
+        `${counted(unusable.length, "node")} in manageable or enroll cannot be a spare: ${listed(unusable, NAMES)}`,
       );
     return need !== undefined && isShort(classes, need, note);
   });

@@ -1,7 +1,7 @@
 import { MigrationError } from "../lib/error.ts";
 import {
+  CLOSED,
   ironicFault as fault,
-  GONE,
   jsonReply,
   type Reply,
   type ServedRequest,
@@ -125,7 +125,7 @@ async function switchReply(at: Asking): Promise<Reply> {
   if (plan === null) return unknown(name, fields);
   if (request.isClosed()) {
     parts.switchings.release(plan);
-    return fault(400, GONE, fields);
+    return fault(400, CLOSED, fields);
   }
   try {
     const { user_id, project_id } = owner;

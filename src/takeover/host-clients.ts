@@ -1,6 +1,6 @@
 import { MigrationError } from "../lib/error.ts";
 import { groupedBy } from "../lib/grouped.ts";
-import { listed, NAMED } from "../lib/text.ts";
+import { listed, NAMES } from "../lib/text.ts";
 import { openBackend, type TargetOptions } from "../migrate/open/backend.ts";
 import { loadMappings } from "../migrate/open/documents.ts";
 import type { NovaIdentity } from "../model/nova/nova-plan.ts";
@@ -95,7 +95,7 @@ async function* chosen(
       "N2I-E306",
       `Nova has no live compute node of ${listed(
         unknown.map((one) => one.node),
-        NAMED,
+        NAMES,
       )}`,
       { fix: "List the machines with: nova2ironic host list" },
     );

@@ -1,5 +1,5 @@
 import { MigrationError } from "../lib/error.ts";
-import { listed, NAMED } from "../lib/text.ts";
+import { listed, NAMES } from "../lib/text.ts";
 import { blocks } from "../model/findings.ts";
 import { closing } from "../run/databases.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
@@ -69,5 +69,5 @@ export async function checkMovable({ manifest, lines }: MovePlan): Promise<void>
   for await (const batch of lines())
     for (const found of batch.flatMap(({ findings }) => findings))
       if (blocks(found)) texts.add(`${found.message} (${found.code} ${found.place})`);
-  throw new MigrationError("N2I-E317", listed([...texts], NAMED, "; "));
+  throw new MigrationError("N2I-E317", listed([...texts], NAMES, "; "));
 }

@@ -1,7 +1,7 @@
 import { execute } from "../engine/execute.ts";
 import type { Excluded } from "../engine/part.ts";
 import { MigrationError } from "../lib/error.ts";
-import { counted, listed, NAMED } from "../lib/text.ts";
+import { counted, listed, NAMES } from "../lib/text.ts";
 import { rowsPart } from "../migrate/apply/nova.ts";
 import { checkNova } from "../migrate/hosts/nova-target.ts";
 import type { SkippedRow } from "../model/change.ts";
@@ -113,7 +113,7 @@ export function performMoves(
       await endPlan(session, plan.sha256);
       if (moved.excluded.length > 0 && moved.done + moved.found === 0) {
         const whys = moved.excluded.map(({ line, reason }) => `${line.uuid}: ${reason}`);
-        throw new MigrationError("N2I-E300", `nothing was moved: ${listed(whys, NAMED, "; ")}`);
+        throw new MigrationError("N2I-E300", `nothing was moved: ${listed(whys, NAMES, "; ")}`);
       }
     }
     return {

@@ -1,6 +1,6 @@
 import { execute } from "../engine/execute.ts";
 import { MigrationError } from "../lib/error.ts";
-import { listed, NAMED } from "../lib/text.ts";
+import { listed, NAMES } from "../lib/text.ts";
 import type { Entries } from "../model/journal.ts";
 import { lasts } from "../model/nova/leases.ts";
 import { MIGRATING } from "../model/nova/legacy-move.ts";
@@ -233,7 +233,7 @@ async function countOf({ database }: MoveTarget, host: string): Promise<number> 
 }
 
 function foundIn(names: readonly string[], what: string): readonly string[] {
-  return names.length === 0 ? [] : [`${what}: ${listed(names, NAMED)}`];
+  return names.length === 0 ? [] : [`${what}: ${listed(names, NAMES)}`];
 }
 
 function notPurged(host: string): string {

@@ -1,6 +1,6 @@
 import { MigrationError } from "../lib/error.ts";
 import { readOsloFiles } from "../lib/files/oslo.ts";
-import { listed, NAMED } from "../lib/text.ts";
+import { listed, NAMES } from "../lib/text.ts";
 import { hasReported } from "../migrate/hosts/rules/running.ts";
 import { blocks } from "../model/findings.ts";
 import type { OldHost } from "../model/nova/host-move.ts";
@@ -122,7 +122,7 @@ export async function checkDead(target: NovaTarget, oldHosts: readonly OldHost[]
   });
   if (alive.length === 0) return;
   const names = alive.map(({ host, age }) => `${host} ${age} s ago`);
-  throw new MigrationError("N2I-E316", `nova-compute reported from ${listed(names, NAMED)}`);
+  throw new MigrationError("N2I-E316", `nova-compute reported from ${listed(names, NAMES)}`);
 }
 
 /** @throws MigrationError N2I-E317 with the reasons against source or destination hosts */
@@ -140,5 +140,5 @@ export async function checkPairs(facts: MoveFacts, { manifest, lines }: MovePlan
     moves.judged(from, to).filter(blocks),
   );
   const texts = [...new Set(against.map(({ place, message }) => `${message} (${place})`))];
-  if (texts.length > 0) throw new MigrationError("N2I-E317", listed(texts, NAMED, "; "));
+  if (texts.length > 0) throw new MigrationError("N2I-E317", listed(texts, NAMES, "; "));
 }

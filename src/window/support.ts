@@ -18,12 +18,12 @@ export interface SupportOptions {
 }
 
 /** Files that this tool writes to a run, with sealed secrets. */
-const OURS =
+const RUN_FILES =
   /^((rehearsal\/)?(snapshot|power|journal|log|window)\.jsonl|(rehearsal\/)?(run\.json|planned\.json|connections\.yaml|verified\.json|inner-run|run\.place)|report\.html|rehearsal\.json|plan-[0-9a-f]{12}\/([a-z-]+\.jsonl|plan\.json))$/;
 const IS_KEY = /(^|\/)secret\.key$/;
 
 /** Milliseconds for tar. A fleet of 100,000 machines has a few hundred megabytes. */
-const PATIENCE = 30 * 60_000;
+const TAR_TIMEOUT_MS = 30 * 60_000;
 
 /**
  * Packs a run's artifacts, journal and log for a bug report. Excludes the key of its secrets, and
@@ -47,7 +47,7 @@ export async function support(options: SupportOptions, sink: Sink) {
     const fix = "Install tar and gzip, or copy the files listed yourself.";
     const ended = await runProgram(
       { name: "tar", program: "tar", args: [...args, ...files], environment: {}, fix },
-      { deadline: PATIENCE, signal },
+      { deadline: TAR_TIMEOUT_MS, signal },
     );
     // 1: a file grew in the meantime, because another command writes to the log.
     if (ended.status !== 0 && ended.status !== 1)
@@ -90,5 +90,5 @@ async function filesOf(run: string) {
 function exclusionReason(name: string, isFile: boolean): string | null {
   if (IS_KEY.test(name)) return "it opens the run's secrets";
   if (!isFile) return "it is not a regular file";
-  return OURS.test(name) ? null : "this tool did not write it";
+  return RUN_FILES.test(name) ? null : "this tool did not write it";
 }

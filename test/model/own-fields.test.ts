@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Json } from "../../src/lib/json.ts";
 import { compareRow } from "../../src/model/compare.ts";
-import { isServiceField, OWN_FIELDS } from "../../src/model/ironic/service-fields.ts";
+import { isServiceField, SERVICE_FIELDS } from "../../src/model/ironic/service-fields.ts";
 import type { Row } from "../../src/model/machine.ts";
 import { loadTables, tablesVersions } from "../../src/run/files/load-tables.ts";
 import { packageRoot } from "../../src/run/files/package-root.ts";
@@ -121,7 +121,7 @@ function renamed(
 
 const compared = (found: Row) => compareRow(PLANNED, { ...PLANNED, ...found }, () => false);
 
-for (const { field, when } of OWN_FIELDS)
+for (const { field, when } of SERVICE_FIELDS)
   test(`${field} is Ironic's own over rows and REST, and seen when somebody else wrote it`, () => {
     const sample = SAMPLES.get(field);
     assert.ok(sample !== undefined, "an example stands in this table");
@@ -143,7 +143,10 @@ for (const { field, when } of OWN_FIELDS)
   });
 
 test("every example is of a field in the table", () => {
-  assert.deepEqual([...SAMPLES.keys()].toSorted(), OWN_FIELDS.map(({ field }) => field).toSorted());
+  assert.deepEqual(
+    [...SAMPLES.keys()].toSorted(),
+    SERVICE_FIELDS.map(({ field }) => field).toSorted(),
+  );
 });
 
 /** Columns no conductor writes on a machine nobody touches, and that no load writes either. */
@@ -158,7 +161,7 @@ const SOMEBODYS: ReadonlySet<string> = new Set([
 test("every column of Ironic's nodes and ports is given by a rule, its own, or only somebody's to write", () => {
   const { tables } = loadTables("ironic", tablesVersions("ironic").at(-1));
   const planned = plannedColumns();
-  const own = new Set(OWN_FIELDS.map(({ field }) => field));
+  const own = new Set(SERVICE_FIELDS.map(({ field }) => field));
   const unknown = ["nodes", "ports"].flatMap((table) =>
     (tables[table]?.columns ?? [])
       .map(({ name }) => name)
@@ -181,7 +184,7 @@ function plannedColumns(): ReadonlySet<string> {
 
 test("a field of its own names releases there are, and no column before there was one", () => {
   const releases = tablesVersions("ironic");
-  for (const { field, since, until = since } of OWN_FIELDS) {
+  for (const { field, since, until = since } of SERVICE_FIELDS) {
     assert.ok(releases.indexOf(since) >= 0, `${field}: since ${since}`);
     assert.ok(releases.indexOf(until) >= releases.indexOf(since), `${field}: until ${until}`);
     const column = field.split(".")[0] ?? "";

@@ -3,14 +3,14 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { TokenOwner } from "../../src/model/served.ts";
-import { ASKED } from "../../src/proxy/rules/policy.ts";
+import { REQUESTED } from "../../src/proxy/rules/policy.ts";
 import { openPolicy } from "../../src/serving/policy-file.ts";
 import { allows } from "../../src/serving/rules/policy-allows.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 
 const LIST = "os_compute_api:os-baremetal-nodes:list";
 const READER: TokenOwner = { user_id: "u", project_id: "p", roles: ["reader"], system_scope: null };
-const BOTH = Object.values(ASKED);
+const BOTH = Object.values(REQUESTED);
 
 test("whatever has become of a policy file, the rules from before stay in force, and it is said why", (t) => {
   const file = join(privateFolder(t), "policy.yaml");
@@ -40,16 +40,16 @@ test("whatever has become of a policy file, the rules from before stay in force,
     );
     assert.match(said, why);
     assert.equal(said.split("\n").length, 1);
-    assert.equal(allows(policy.current(), ASKED.list, READER), true);
+    assert.equal(allows(policy.current(), REQUESTED.list, READER), true);
   }
   rmSync(file, { recursive: true, force: true });
   writeFileSync(file, good.replace("reader", "member"));
   assert.equal(policy.reload(), `${file} was reloaded, and its rules are in effect.`);
-  assert.equal(allows(policy.current(), ASKED.list, READER), false);
+  assert.equal(allows(policy.current(), REQUESTED.list, READER), false);
 });
 
 test("without a policy file there is none to read again", () => {
   const policy = openPolicy(undefined, BOTH);
   assert.equal(policy.reload(), "There is no policy file to reload.");
-  assert.equal(allows(policy.current(), ASKED.list, { ...READER, roles: ["admin"] }), true);
+  assert.equal(allows(policy.current(), REQUESTED.list, { ...READER, roles: ["admin"] }), true);
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { stringify } from "yaml";
 import { MigrationError } from "../../src/lib/error.ts";
 import type { TokenOwner } from "../../src/model/served.ts";
-import { ASKED } from "../../src/proxy/rules/policy.ts";
+import { REQUESTED } from "../../src/proxy/rules/policy.ts";
 import { allows } from "../../src/serving/rules/policy-allows.ts";
 import { defaultPolicy, readPolicy as readAsked } from "../../src/serving/rules/policy-read.ts";
 import { callers, policies } from "../support/policies.ts";
@@ -17,13 +17,13 @@ const JUNO = "compute_extension:baremetal_nodes";
 const MEMBER: TokenOwner = { user_id: "u", project_id: "p", roles: ["member"], system_scope: null };
 const ADMIN: TokenOwner = { ...MEMBER, roles: ["member", "Admin"] };
 
-const BOTH_ASKED = Object.values(ASKED);
+const BOTH_ASKED = Object.values(REQUESTED);
 const readPolicy = (text: string, file: string) => readAsked(text, file, BOTH_ASKED);
 
 /** Who may list: admin, member. */
 function listed(rules: Readonly<Record<string, unknown>> | string): readonly boolean[] {
   const policy = readPolicy(typeof rules === "string" ? rules : JSON.stringify(rules), "p.yaml");
-  return [allows(policy, ASKED.list, ADMIN), allows(policy, ASKED.list, MEMBER)];
+  return [allows(policy, REQUESTED.list, ADMIN), allows(policy, REQUESTED.list, MEMBER)];
 }
 
 const [ADMIN_ONLY, MEMBER_ONLY] = [true, false].map((admin) => [admin, !admin]);
@@ -70,7 +70,7 @@ test("the newest name that a file has is in force", () => {
   // What Nova's sample file has, uncommented.
   assert.deepEqual(listed({ [ROOT]: `rule:${LIST}` }), ADMIN_ONLY);
   const policy = readPolicy(JSON.stringify({ [ROOT]: `rule:${LIST}`, [LIST]: "@" }), "p.yaml");
-  assert.equal(allows(policy, ASKED.show, MEMBER), true);
+  assert.equal(allows(policy, REQUESTED.show, MEMBER), true);
 });
 
 test("policy.json of Juno admits administrators, whoever its site says these are", () => {
@@ -157,7 +157,7 @@ test("a faulty rule of Nova's own name refuses only if it is reached", () => {
 
 test("any policy is read, the same as YAML and as JSON, and its negation says the opposite", () => {
   holds(60, policies, callers, (rules, who) => {
-    const said = (text: string) => allows(readPolicy(text, "p"), ASKED.list, who);
+    const said = (text: string) => allows(readPolicy(text, "p"), REQUESTED.list, who);
     const json = said(JSON.stringify(rules, null, "\t"));
     assert.equal(said(stringify(rules, { version: "1.1" })), json);
     if (rules[LIST] === undefined) return;

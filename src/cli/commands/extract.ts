@@ -1,4 +1,4 @@
-import { counted, listed, NAMED } from "../../lib/text.ts";
+import { counted, listed, NAMES } from "../../lib/text.ts";
 import { type ExtractRequest, extract } from "../../migrate/extract/extract.ts";
 import { renderFindingCounts, renderUnknown } from "../../migrate/plan/rules/summary.ts";
 import { openSnapshot, SNAPSHOT } from "../../run/run.ts";
@@ -27,7 +27,7 @@ export async function extractCommand(args: ExtractArgs): Promise<void> {
   );
   const { withoutConf } = made;
   if (withoutConf.size > 0) {
-    const hosts = listed([...withoutConf.keys()].toSorted(), NAMED);
+    const hosts = listed([...withoutConf.keys()].toSorted(), NAMES);
     const unknown = [...withoutConf.values()].reduce((sum, count) => sum + count, 0);
     printMessage(
       args,

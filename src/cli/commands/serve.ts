@@ -10,20 +10,20 @@ import { note, type Voice } from "./shared.ts";
 interface ServeArgs extends Voice, ProxyOptions {}
 
 /** A service that writes uses its own login for Ironic, not the caller's. */
-const OWN = { fromCatalog: false, interface: "public", novaCompat: false } as const;
+const SERVICE_LOGIN = { fromCatalog: false, interface: "public", novaCompat: false } as const;
 
 export function proxyCommand(args: ServeArgs): Promise<void> {
   return serveProxy(args, outputOf(args));
 }
 
 export function switchoverCommand(args: ServeArgs & ServeSwitchOptions): Promise<void> {
-  return serveSwitchover({ ...args, ...OWN }, outputOf(args));
+  return serveSwitchover({ ...args, ...SERVICE_LOGIN }, outputOf(args));
 }
 
 export function manageableCommand(args: ServeArgs & { readonly run: string }): Promise<void> {
   const emit = createEvents(io().stderr, Date.now);
   return serveManageable(
-    { ...args, ...OWN },
+    { ...args, ...SERVICE_LOGIN },
     {
       ...outputOf(args),
       notify(event) {

@@ -5,7 +5,7 @@ import { refuseOptions } from "../commands/given-options.ts";
 import { sinkOf } from "../commands/shared.ts";
 import type { VerifyArgs } from "../options/verify.ts";
 import { EVERY } from "../views/every-row.ts";
-import { computesText, NOVA_LEFT, takenOverText, verifiedText } from "../views/verify.ts";
+import { computesText, takenOverText, UNCOMPARED, verifiedText } from "../views/verify.ts";
 import type { RunKind, RunVerified } from "./kind.ts";
 
 export const migration: RunKind = {
@@ -28,7 +28,7 @@ async function compared(args: VerifyArgs): Promise<RunVerified> {
   const { isEqual } = await import("../../migrate/verify/rules/tally.ts");
   const verified = await verifyRun(args, sinkOf({ ...args, every: EVERY.verify(args) }));
   const { computes, novaSkipped, nova } = verified;
-  const texts = [...verifiedText(verified, args.allRows), ...(novaSkipped ? [NOVA_LEFT] : [])];
+  const texts = [...verifiedText(verified, args.allRows), ...(novaSkipped ? [UNCOMPARED] : [])];
   if (nova !== null && nova.awaited + nova.unreported > 0)
     texts.push(`Next: ${nextCommand("verify", args, { final: true })}`);
   if (computes === null) return { texts, equal: isEqual(verified) };

@@ -13,7 +13,7 @@ import { journalView, logView, windowView } from "./records.ts";
 import { rehearsalView } from "./rehearsal.ts";
 import { settingsView } from "./settings.ts";
 import { machinesView, novaStepsView, snapshotView } from "./show.ts";
-import { LEFT_COLUMNS } from "./skipped-rows.ts";
+import { SKIPPED_ROWS } from "./skipped-rows.ts";
 import { faultsView, verdictsView } from "./verify.ts";
 
 async function* none(): AsyncGenerator<never> {}
@@ -27,7 +27,7 @@ const STATES = ofMachines(statesView([], true));
 const SNAPSHOT = ofMachines(snapshotView(none()));
 const MACHINES = ofMachines(machinesView(none()));
 const POWER = powerView([], new Map());
-const LEFT: View = { columns: LEFT_COLUMNS, rows: [] };
+const SKIPPED: View = { columns: SKIPPED_ROWS, rows: [] };
 const SPARES = [sparesView([], true)];
 const ADOPTABLE = [adoptableView(none(), true)];
 const SWITCHOVER = [stepsView([]), differencesView([])];
@@ -50,20 +50,20 @@ const LISTS: { readonly [command: string]: readonly View[] } = {
   "node list": ADOPTABLE,
   "node list --spares": SPARES,
   "node manage": [managedView([])],
-  "node unmanage": [LEFT],
+  "node unmanage": [SKIPPED],
   "node switchover": SWITCHOVER,
   "node-switchover": SWITCHOVER,
   "node-switchover --spares": SPARES,
   adoptable: ADOPTABLE,
   manage: [managedView([])],
-  unmanage: [LEFT],
+  unmanage: [SKIPPED],
   rehearse: [rehearsalView({ stages: [] })],
   apply: [VERDICTS],
   verify: [VERDICTS, STATES, faultsView(none())],
   boot: [ofMachines(bootView([]))],
   handover: [STATES],
   finish: [ofMachines(guardsView(none())), STATES],
-  rollback: [ofMachines(undoView(none())), LEFT],
+  rollback: [ofMachines(undoView(none())), SKIPPED],
   window: [windowView([])],
   explain: [codesView()],
 };

@@ -120,7 +120,7 @@ const LOGIN = [
   "    - {to: driver_info.redfish_password, from: bm_nodes.pm_password}",
 ];
 
-const WHOLE: { readonly [code in FindingCode]?: readonly string[] } = {
+const DOCUMENT_PARTS: { readonly [code in FindingCode]?: readonly string[] } = {
   "N2I-D008": [
     "drop: {bm_nodes.COLUMN: WHY}",
     "# or",
@@ -134,7 +134,7 @@ const WHOLE: { readonly [code in FindingCode]?: readonly string[] } = {
 export function sitePieces(code: FindingCode): readonly (readonly string[])[] {
   const { acceptable }: FindingKind = FINDINGS[code];
   const set = SETS[code];
-  const documentPart = WHOLE[code];
+  const documentPart = DOCUMENT_PARTS[code];
   return [
     ...(set === undefined ? [] : [machine(`set: {${set}}`)]),
     ...(documentPart === undefined ? [] : [documentPart]),

@@ -7,7 +7,7 @@ import type { readWindow } from "../../run/files/window-file.ts";
 type Line = { readonly [field: string]: Json | undefined };
 
 /** Fields with their own column, and internal ones. */
-const NAMED = ["do", "at", "by", "part", "plan", "from", "to", "id", "prev", "tool", "format"];
+const KEYS = ["do", "at", "by", "part", "plan", "from", "to", "id", "prev", "tool", "format"];
 
 const ENTRY: Columns<Line> = {
   At: ({ at = null }) => at,
@@ -32,7 +32,7 @@ export function journalView(entries: Entries): View {
 
 /** `created 4, found 0`: values and lengths of lists. Observed rows are only in the file. */
 function detailsOf(line: Line): string {
-  const fields = Object.entries(line).filter(([name]) => !NAMED.includes(name));
+  const fields = Object.entries(line).filter(([name]) => !KEYS.includes(name));
   const texts = fields.flatMap(([name, value]) => {
     if (Array.isArray(value)) return [`${name} ${value.length}`];
     return typeof value === "object" || value === undefined ? [] : [`${name} ${value}`];

@@ -37,15 +37,15 @@ export function rehearsalText(found: Rehearsal): readonly string[] {
 }
 
 function novaText({ rows, left, why: reason }: Rehearsal["nova"]): readonly string[] {
-  const LOOKED = "No compute host was checked.";
-  if (rows === 0) return [`Nova: the plan does not change any rows. ${LOOKED}`];
+  const NO_HOST = "No compute host was checked.";
+  if (rows === 0) return [`Nova: the plan does not change any rows. ${NO_HOST}`];
   if (left > 0)
     return [
-      LOOKED,
+      NO_HOST,
       `The rehearsal excludes ${counted(left, "row")} of Nova that the plan changes: ${reason}.`,
     ];
   return [
-    `Nova: ${counted(rows, "row was", "rows were")} changed on a copy and rolled back. ${LOOKED}`,
+    `Nova: ${counted(rows, "row was", "rows were")} changed on a copy and rolled back. ${NO_HOST}`,
   ];
 }
 

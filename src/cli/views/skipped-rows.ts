@@ -4,12 +4,12 @@ import { matching } from "../../lib/table/match.ts";
 import { positions, type View } from "../../lib/table/table.ts";
 import type { SkippedRow } from "../../model/change.ts";
 
-export const LEFT_COLUMNS = ["Row", "Reason"];
+export const SKIPPED_ROWS = ["Row", "Reason"];
 
 /** @throws MigrationError N2I-E100 for an unknown column, before anything is changed */
 export function gatherSkipped(options: FormatOptions) {
-  positions(LEFT_COLUMNS, [...(options.column ?? []), ...(options.sortColumn ?? [])]);
-  matching(LEFT_COLUMNS, options.match ?? []);
+  positions(SKIPPED_ROWS, [...(options.column ?? []), ...(options.sortColumn ?? [])]);
+  matching(SKIPPED_ROWS, options.match ?? []);
   const lists: (readonly SkippedRow[])[] = [];
   let any = false;
   function* rows(): Generator<readonly Json[]> {
@@ -24,7 +24,7 @@ export function gatherSkipped(options: FormatOptions) {
     /** Programs always get a document. People get no empty table (null). */
     view: (): View | null =>
       any || options.format !== "table" || options.printEmpty === true
-        ? { columns: LEFT_COLUMNS, rows: rows(), causes: ["Reason"] }
+        ? { columns: SKIPPED_ROWS, rows: rows(), causes: ["Reason"] }
         : null,
   };
 }

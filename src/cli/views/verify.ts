@@ -44,7 +44,7 @@ export function verifiedText({ tally, hidden, nova }: Verified, all = false): re
   ];
 }
 
-export const NOVA_LEFT =
+export const UNCOMPARED =
   "Nova was not compared, although the plan includes it. To compare its rows as well, run verify with --nova-db.";
 
 function ironicText(tally: Tally, hidden: number): string {
@@ -62,10 +62,10 @@ function ironicText(tally: Tally, hidden: number): string {
   return `Verify: ${[`${counts}${used}`, `${counted(left_out, "machine")} skipped`, ...more].join("; ")}.`;
 }
 
-const NAMED = 10;
+const MAX_ROWS = 10;
 
 function uncleanedText(uuids: readonly string[], all: boolean): string {
-  const visible = all ? uuids : uuids.slice(0, NAMED);
+  const visible = all ? uuids : uuids.slice(0, MAX_ROWS);
   const more = uuids.length - visible.length;
   return (
     `Not cleaned between tenants (automated_clean is false): ${visible.join(", ")}` +

@@ -31,7 +31,7 @@ interface Limits {
 /** Bytes of output: a list of 10,000 virtual machines has 40 MiB. */
 const MOST = 64 * 1024 * 1024;
 /** Characters of stderr. */
-const MOST_WORDS = 16_384;
+const MAX_STDERR = 16_384;
 /** Milliseconds after the kill until its pipes are closed, which a grandchild may keep open. */
 const LAST = 500;
 
@@ -68,7 +68,7 @@ export async function runProgram(
     chunks.push(chunk);
   });
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    stderr = (stderr + text).slice(-MOST_WORDS);
+    stderr = (stderr + text).slice(-MAX_STDERR);
   });
   try {
     const [code] = await once(child, "close");

@@ -42,19 +42,19 @@ export async function endpointWithin(
 }
 
 /** Unspecified, broadcast and multicast addresses. A reply would not identify a single machine. */
-const NOBODY = new BlockList();
-NOBODY.addSubnet("0.0.0.0", 8, "ipv4");
-NOBODY.addSubnet("224.0.0.0", 4, "ipv4");
-NOBODY.addAddress("255.255.255.255", "ipv4");
-NOBODY.addAddress("::", "ipv6");
-NOBODY.addSubnet("ff00::", 8, "ipv6");
+const NO_UNICAST = new BlockList();
+NO_UNICAST.addSubnet("0.0.0.0", 8, "ipv4");
+NO_UNICAST.addSubnet("224.0.0.0", 4, "ipv4");
+NO_UNICAST.addAddress("255.255.255.255", "ipv4");
+NO_UNICAST.addAddress("::", "ipv6");
+NO_UNICAST.addSubnet("ff00::", 8, "ipv6");
 
 /** Why nothing is sent to this address. Null for a usable address and for any name. */
 export function unusableAddress(host: string): string | null {
   const at = endpointAt(host, IPMI_PORT);
   if (at === null) return null;
   const [bare = ""] = at.address.split("%", 1);
-  return NOBODY.check(bare, at.family === 4 ? "ipv4" : "ipv6") ? NOT_ONE : null;
+  return NO_UNICAST.check(bare, at.family === 4 ? "ipv4" : "ipv6") ? NOT_ONE : null;
 }
 
 const NOT_ONE = "not the address of a single machine, but unspecified, broadcast or multicast";

@@ -138,7 +138,7 @@ export function askOver(
     const reached = await openLine(mux, target, { deadline, signal });
     const elapsed = clock.now() - start;
     if ("verdict" in reached)
-      return { ...attempt, ...NOTHING_KNOWN, ...reached, startedAt, elapsed: Math.round(elapsed) };
+      return { ...attempt, ...NO_DEVICE, ...reached, startedAt, elapsed: Math.round(elapsed) };
     const { line, secrets } = reached;
     try {
       const limits = { deadline: deadline - elapsed, signal };
@@ -153,7 +153,7 @@ export function askOver(
   };
 }
 
-const NOTHING_KNOWN = {
+const NO_DEVICE = {
   ...{ power: null, suite: null, suites: null, kg: null, privilege: null },
   ...{ device: null, manufacturer: null, firmware: null, attempts: 0, rtt: null, observations: [] },
 } as const;

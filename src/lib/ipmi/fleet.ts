@@ -184,7 +184,7 @@ interface Look<T, R> {
 }
 
 /** Verdicts about the address, which do not depend on the credentials. */
-const NOBODY_THERE: readonly string[] = ["unreachable", "port-closed"];
+const UNREACHABLE: readonly string[] = ["unreachable", "port-closed"];
 
 /** Selects the next BMC, and collects the readings. */
 function createLooks<T extends BmcTarget, R extends Reading>(
@@ -233,7 +233,7 @@ function createLooks<T extends BmcTarget, R extends Reading>(
     },
     begin: ({ targets: [target] }: Look<T, R>): void => gaps.begin(bmcOf(target)),
     conclude(look: Look<T, R>, reading: R): void {
-      if (NOBODY_THERE.includes(reading.verdict))
+      if (UNREACHABLE.includes(reading.verdict))
         silentIn(look).set(bmcOf(look.targets[0]), reading);
       record(look, reading);
     },

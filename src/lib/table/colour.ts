@@ -4,7 +4,7 @@ const { red, yellow, green } = picocolors.createColors(true);
 
 type Paint = typeof red;
 
-const WORDS: ReadonlyMap<string, Paint> = new Map([
+const FORMATS: ReadonlyMap<string, Paint> = new Map([
   ...paintOf("blocked conflict blocks Failure failed mismatched missing stumbles", red),
   ...paintOf("unreachable wrong-password wrong-user incomplete deadline no", red),
   ...paintOf("drift warning Warning waiting suspended left leave wrong held extra", yellow),
@@ -20,7 +20,7 @@ const VERDICTS: readonly string[] = ["Verdict", "Result", "State", "Kind", "Hold
 export function paintCell(column: string, padded: string): string {
   if (!VERDICTS.includes(column)) return padded;
   const status = padded.trim();
-  const paint = WORDS.get(status);
+  const paint = FORMATS.get(status);
   return paint === undefined ? padded : padded.replace(status, paint(status));
 }
 
@@ -30,7 +30,7 @@ const BEFORE =
 
 export function paintLine(line: string): string {
   return line.replace(BEFORE, (match, before: string, status: string) => {
-    const paint = WORDS.get(status);
+    const paint = FORMATS.get(status);
     return paint === undefined ? match : before + paint(status);
   });
 }

@@ -70,11 +70,11 @@ function isBlank(piece: string | undefined): boolean {
   return piece !== undefined && piece.trim() === "";
 }
 
-const NAMED: { readonly [character: string]: string } = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+const ESCAPES: { readonly [character: string]: string } = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 /** Escapes control characters, so that a database row cannot change the operator's screen. */
 export function visible(text: string): string {
-  return text.replace(UNSEEN, (character) => NAMED[character] ?? escaped(character));
+  return text.replace(UNSEEN, (character) => ESCAPES[character] ?? escaped(character));
 }
 
 /** As above, but keeps line breaks. `\r\n` is one line break, a lone `\r` a blank, as in cliff. */

@@ -50,7 +50,7 @@ const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[]
     typeof node.fault === "string" && node.fault !== "" ? `it has a fault: ${node.fault}` : null,
   ({ node: { parent_node: parent = null, driver_info: info } }) => {
     const dedicated = isObject(info) ? info.has_dedicated_power_supply : null;
-    return parent === null || OWN_POWER.test(String(dedicated))
+    return parent === null || TRUE.test(String(dedicated))
       ? null
       : `its parent is node ${String(parent)}, which Ironic powers on first, also with fake hardware`;
   },
@@ -188,7 +188,7 @@ function portFaults(
 }
 
 /** @source ironic 28.0: conductor/utils.py, node_power_action */
-const OWN_POWER = /^(true|yes|on|1)$/i;
+const TRUE = /^(true|yes|on|1)$/i;
 
 function conductorsOf(
   { conductor_group: nodeGroup }: JsonObject,

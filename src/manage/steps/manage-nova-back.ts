@@ -224,7 +224,7 @@ async function faked(at: Back, found: JsonObject): Promise<string | null> {
     (isTaken || isFake ? await powered(hardware, id, before) : null);
   if (refusal !== null) {
     const remainsFake = (await hardware.read(id)).driver === FAKE;
-    const note = remainsFake ? LEAVE : `${retainedWith(runServer)}${await novaWould(clients, at)}`;
+    const note = remainsFake ? WAIT : `${retainedWith(runServer)}${await novaWould(clients, at)}`;
     return isTaken || isFake ? `${refusal}; ${note}` : refusal;
   }
   const may = async (now: JsonObject): Promise<string | null> => {
@@ -262,7 +262,7 @@ async function active(hardware: FakeHardware, id: string, old: JsonObject): Prom
 }
 
 /** nova-compute may execute a request of Nova days later. */
-const LEAVE =
+const WAIT =
   "it remains on fake hardware and in maintenance: do not change its driver until rollback has finished, or Nova may wipe it";
 
 function retainedWith(server: NovaServer | null): string {

@@ -38,7 +38,7 @@ export interface ServerStep {
   readonly make: (at: ServerMaking) => Promise<string | null>;
 }
 
-export const THERE: readonly ServerStep[] = [
+export const FORWARD: readonly ServerStep[] = [
   { step: "hold", make: reserve },
   { step: "bind", make: bind },
   { step: "fake", make: fake },

@@ -25,7 +25,7 @@ import {
   recordInUse,
   type ServerMaking,
 } from "./manage-nova-marks.ts";
-import { type ServerStep, THERE } from "./manage-nova-steps.ts";
+import { FORWARD, type ServerStep } from "./manage-nova-steps.ts";
 import { blocked, blockedBy, type ManagePosition, NO_NODE, NONE } from "./manage-positions.ts";
 
 /** Machines per batch. */
@@ -65,7 +65,7 @@ export function novaPart(
       }
       if (over !== null && !isStarted) return blocked(view, `not begun: ${over}`);
       const first = isStarted ? firstOf(at.acts, onFake) : 0;
-      for (const step of position.inService === true ? [] : THERE.slice(first)) {
+      for (const step of position.inService === true ? [] : FORWARD.slice(first)) {
         const reason = await createOrMaintain(at, step);
         if (reason === null) continue;
         over ??= at.over ?? null;
@@ -113,15 +113,15 @@ async function maintainAfter(at: ServerMaking): Promise<string | null> {
 const BACK = "its rollback was started, and Nova may still delete its server: run rollback";
 
 /** Journal entries that are not steps. */
-const BESIDE: ReadonlySet<Act["step"]> = new Set([
+const NO_STEPS: ReadonlySet<Act["step"]> = new Set([
   ...(["made", "changed"] as const),
   ...(["out", "handed", "unhanded", "unmark"] as const),
 ]);
 
 /** On fake hardware, the power step is repeated, because the user may have changed the power. */
 function firstOf(acts: readonly Act[], onFake: boolean): number {
-  const last = acts.findLast(({ step }) => !BESIDE.has(step))?.step;
-  const at = (name: string | undefined) => THERE.findIndex(({ step }) => step === name);
+  const last = acts.findLast(({ step }) => !NO_STEPS.has(step))?.step;
+  const at = (name: string | undefined) => FORWARD.findIndex(({ step }) => step === name);
   const index = Math.max(0, at(isHanded({ acts }) ? "release" : last));
   return onFake ? Math.min(index, at("power")) : index;
 }

@@ -1,7 +1,7 @@
 import { ownedLines } from "../../engine/back.ts";
 import { ownershipOf } from "../../engine/ownership.ts";
 import { MigrationError } from "../../lib/error.ts";
-import { counted, NAMED } from "../../lib/text.ts";
+import { counted, NAMES } from "../../lib/text.ts";
 import type { Footer, PlanCounts } from "../../model/artefact.ts";
 import type { Target } from "../../model/ironic/target.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
@@ -12,7 +12,7 @@ import type { Backend } from "../open/backend.ts";
 import { ironicJournalled, type MachinePlan } from "./ironic.ts";
 
 /** At most this many nodes are read for their names. */
-const LOOKED = 1000;
+const MAX_NODES = 1000;
 
 /** Text about foreign nodes, in a database only. Null if none. @param present an open plan */
 export async function foreignNodesText(
@@ -35,13 +35,13 @@ export async function foreignNodesText(
     const plan = await openPlan(path);
     plans.push({ sha256, lines: () => plan.lines() });
   }
-  const strange = new Set(await oldest(LOOKED));
+  const strange = new Set(await oldest(MAX_NODES));
   const count = await countForeignNodes(target, entries, plans, (uuids) => {
     for (const uuid of uuids) strange.delete(uuid);
   });
   if (count === 0) return null;
-  const names = [...strange].slice(0, NAMED).join(", ");
-  const more = count > NAMED && names !== "" ? ", .." : "";
+  const names = [...strange].slice(0, NAMES).join(", ");
+  const more = count > NAMES && names !== "" ? ", .." : "";
   return `Ironic has ${counted(count, "node")} that this run did not load${names === "" ? "" : `: ${names}${more}`}`;
 }
 

@@ -1,7 +1,7 @@
 import { batches } from "../../engine/batches.ts";
 import { MigrationError } from "../../lib/error.ts";
-import { regroup, TOGETHER } from "../../lib/streams.ts";
-import { counted, NAMED } from "../../lib/text.ts";
+import { BATCH, regroup } from "../../lib/streams.ts";
+import { counted, NAMES } from "../../lib/text.ts";
 import type { PlanHeader } from "../../model/artefact.ts";
 import type { SameSecret } from "../../model/compare.ts";
 import { type Conductor, isOfGroup } from "../../model/ironic/service.ts";
@@ -38,7 +38,7 @@ export async function inspectCloser(
   if (obstacles.length > 0)
     throw new MigrationError(
       "N2I-E300",
-      `${counted(obstacles.length, "row now conflicts", "rows now conflict")} with the plan: ${obstacles.slice(0, NAMED).join("; ")}`,
+      `${counted(obstacles.length, "row now conflicts", "rows now conflict")} with the plan: ${obstacles.slice(0, NAMES).join("; ")}`,
     );
 }
 
@@ -58,7 +58,7 @@ export async function findConductors(
   if (target.identity.engine !== "rest") return;
   const { conductors } = await target.service();
   const without = new Map<string, number>();
-  for await (const machines of regroup(plan(), TOGETHER)) {
+  for await (const machines of regroup(plan(), BATCH)) {
     const nodes = machines
       .filter(({ verdict }) => verdict === "create")
       .flatMap(({ records }) => records)

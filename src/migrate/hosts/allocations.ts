@@ -1,6 +1,6 @@
 import { groupedBy } from "../../lib/grouped.ts";
-import { regroup, TOGETHER } from "../../lib/streams.ts";
-import { counted, listed, NAMED } from "../../lib/text.ts";
+import { BATCH, regroup } from "../../lib/streams.ts";
+import { counted, listed, NAMES } from "../../lib/text.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { closing, openRole } from "../../run/databases.ts";
 import type { Database } from "../../systems/database/open.ts";
@@ -25,10 +25,10 @@ export async function allocationsText(
     const placement = keep(await openRole("placement-db", placementDb, { readOnly: true }));
     const now = { instancesOf: openInstances(nova), allocatedOf: openAllocated(placement) };
     const bare: string[] = [];
-    for await (const { instance } of auditAllocations(regroup(lines(), TOGETHER), now))
+    for await (const { instance } of auditAllocations(regroup(lines(), BATCH), now))
       bare.push(instance);
     if (bare.length === 0) return "every live instance in the plan has an allocation";
-    return `${counted(bare.length, "live instance has", "live instances have")} none: ${listed(bare, NAMED)}. To create one: ${heal()}`;
+    return `${counted(bare.length, "live instance has", "live instances have")} none: ${listed(bare, NAMES)}. To create one: ${heal()}`;
   });
 }
 

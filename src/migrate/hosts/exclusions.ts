@@ -1,6 +1,6 @@
 import { ownedLines, type Scope } from "../../engine/back.ts";
 import { MigrationError } from "../../lib/error.ts";
-import { TOGETHER } from "../../lib/streams.ts";
+import { BATCH } from "../../lib/streams.ts";
 import type { SourceIdentity } from "../../model/artefact.ts";
 import type { Entries } from "../../model/journal.ts";
 import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
@@ -109,7 +109,7 @@ export async function withExclusions<T>(
       for (const host of counts.stopped) hosts.add(host);
     }
     const [placesOf, instancesOf] = [await openPlaces(database), openInstances(database)];
-    for (const some of inPortions(machines, TOGETHER)) {
+    for (const some of inPortions(machines, BATCH)) {
       const instances = await instancesOf(some.flatMap(({ instance }) => instance ?? []));
       await checkQueued(database, instances.values(), watching);
       const uuids = some.map(({ uuid }) => uuid);

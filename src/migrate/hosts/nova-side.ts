@@ -4,8 +4,8 @@ import { ownershipOf, startedAt, wasStarted } from "../../engine/ownership.ts";
 import type { Excluded } from "../../engine/part.ts";
 import type { Walked } from "../../engine/runner.ts";
 import { MigrationError } from "../../lib/error.ts";
-import { TOGETHER } from "../../lib/streams.ts";
-import { counted, createSeveral, listed, NAMED } from "../../lib/text.ts";
+import { BATCH } from "../../lib/streams.ts";
+import { counted, createSeveral, listed, NAMES } from "../../lib/text.ts";
 import type { Footer, PlanCounts } from "../../model/artefact.ts";
 import { type Entries, IRONIC } from "../../model/journal.ts";
 import {
@@ -68,7 +68,7 @@ function checkUnasked(file: NovaFiles | null): void {
   if (watched.length > 0)
     throw new MigrationError(
       "N2I-E311",
-      `the plan requires confirmation that nova-compute is stopped on ${listed(watched, NAMED)}`,
+      `the plan requires confirmation that nova-compute is stopped on ${listed(watched, NAMES)}`,
     );
   if (file === null)
     throw new MigrationError(
@@ -178,7 +178,7 @@ async function checkRequests(
   watching: Watching,
 ): Promise<void> {
   const instancesOf = openInstances(database);
-  for (const batch of inPortions(machines, TOGETHER)) {
+  for (const batch of inPortions(machines, BATCH)) {
     const loading = batch.filter((one) => !accepted(one, "N2I-D243"));
     const rows = await instancesOf(loading.flatMap(({ instance }) => instance ?? []));
     await checkQueued(database, rows.values(), watching);
@@ -204,13 +204,13 @@ async function checkTenants(
   };
   const stale = createSeveral();
   const first = function* () {
-    for (const batch of inPortions(machines, TOGETHER)) yield batch.filter(({ at }) => !inRun(at));
+    for (const batch of inPortions(machines, BATCH)) yield batch.filter(({ at }) => !inRun(at));
   };
   for await (const what of changedTenants(first(), now)) stale.add(what);
   if (stale.length === 0) return;
   throw new MigrationError(
     "N2I-E300",
-    `Nova's instances changed since extract: ${listed(stale, NAMED, "; ")}`,
+    `Nova's instances changed since extract: ${listed(stale, NAMES, "; ")}`,
     { fix: "Stop every nova-compute, run extract and plan again, and check the differences." },
   );
 }
@@ -234,6 +234,6 @@ async function inspectNova(
   if (stale.length > 0)
     throw new MigrationError(
       "N2I-E300",
-      `${counted(stale.length, "row of nova is", "rows of nova are")} not as planned: ${stale.slice(0, NAMED).join("; ")}`,
+      `${counted(stale.length, "row of nova is", "rows of nova are")} not as planned: ${stale.slice(0, NAMES).join("; ")}`,
     );
 }

@@ -1,6 +1,6 @@
 import type { Leg } from "../../engine/part.ts";
 import { MigrationError } from "../../lib/error.ts";
-import { listed, NAMED } from "../../lib/text.ts";
+import { listed, NAMES } from "../../lib/text.ts";
 import { differences } from "../../model/database.ts";
 import type {
   NovaIdentity,
@@ -97,13 +97,13 @@ export async function watchComputes(
   const first = await beats(hosts);
   if (hosts.length > 0 && first.length === 0)
     report(
-      `Warning: nova has no nova-compute on ${listed(hosts, NAMED)}, so no heartbeat is watched.`,
+      `Warning: nova has no nova-compute on ${listed(hosts, NAMES)}, so no heartbeat is watched.`,
     );
   const end = moment() + seconds * 1000;
   const check = async (now: typeof first): Promise<void> => {
     const running = runningComputes(first, now);
     if (running.length === 0) return;
-    const text = `nova-compute reported from ${listed(running, NAMED)}`;
+    const text = `nova-compute reported from ${listed(running, NAMES)}`;
     if (!allowed) throw new MigrationError("N2I-E310", text);
     if (now === first) report(`Warning: ${text}`);
   };

@@ -1,5 +1,5 @@
 import { MigrationError } from "../../lib/error.ts";
-import { NAMED } from "../../lib/text.ts";
+import { NAMES } from "../../lib/text.ts";
 import type { NovaFacts } from "../../model/check.ts";
 import { requestText } from "../../model/nova/requests.ts";
 import type { Database } from "../../systems/database/open.ts";
@@ -55,8 +55,8 @@ export async function checkQueued(
   await mustReadRequests(database);
   const found = await readQueued(database, instances);
   if (found.length === 0) return;
-  const first = found.slice(0, NAMED).map(({ instance, text }) => `instance ${instance}: ${text}`);
-  const more = found.length > NAMED ? `; and ${found.length - NAMED} more` : "";
+  const first = found.slice(0, NAMES).map(({ instance, text }) => `instance ${instance}: ${text}`);
+  const more = found.length > NAMES ? `; and ${found.length - NAMES} more` : "";
   const text = `${first.join("; ")}${more}`;
   if (!queued) throw new MigrationError("N2I-E314", text);
   report(`Warning: ${text}`);

@@ -17,7 +17,7 @@ const PORT = {
   maximum: 65_535,
   pattern: "^0*([1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d\\d|655[0-2]\\d|6553[0-5])$",
 };
-const WHOLE = { type: ["integer", "string"], pattern: "^-?\\d+$" };
+const INTEGER = { type: ["integer", "string"], pattern: "^-?\\d+$" };
 
 /**
  * Values that Ironic or Nova would refuse later, from a site document, rules or nova.conf.
@@ -29,14 +29,14 @@ const VALUES: { readonly [column: string]: { readonly [keyword: string]: Json } 
       ipmi_priv_level: { enum: ["ADMINISTRATOR", "CALLBACK", "OPERATOR", "USER"] },
       ipmi_bridging: { enum: ["dual", "no", "single"] },
       ipmi_protocol_version: { enum: ["1.5", "2.0", 1.5] },
-      ipmi_cipher_suite: WHOLE,
-      iboot_relay_id: WHOLE,
+      ipmi_cipher_suite: INTEGER,
+      iboot_relay_id: INTEGER,
     },
     patternProperties: {
       "^(ipmi|ipmi_terminal|ssh|iboot|irmc|drac|xclarity|snmp|client|console)_port$": PORT,
     },
   },
-  properties: { properties: { cpus: WHOLE, memory_mb: WHOLE, local_gb: WHOLE } },
+  properties: { properties: { cpus: INTEGER, memory_mb: INTEGER, local_gb: INTEGER } },
 };
 
 function typeOf(column: Column): { readonly [keyword: string]: Json } {
@@ -89,7 +89,7 @@ function faultText({ keyword, message, params }: ErrorObject): string {
   if (keyword === "enum")
     return `is not one of ${[...new Set(params.allowedValues.map(String))].join(", ")}`;
   if (params.pattern === PORT.pattern) return "is not a port from 1 to 65535";
-  if (params.pattern === WHOLE.pattern) return "is not a whole number";
+  if (params.pattern === INTEGER.pattern) return "is not a whole number";
   return message ?? "is wrong";
 }
 

@@ -48,7 +48,7 @@ interface Allowed {
 }
 
 /** Machines per query of Ironic and Nova. */
-const ASKED = 512;
+const QUERY_SIZE = 512;
 const EMPTY: Index = indexCurrent({ nodes: [], ports: [] });
 
 export interface Sources {
@@ -161,7 +161,7 @@ async function writeMachines(
   // An empty Ironic needs no comparison, so it is not queried.
   const empty = header.target_before.nodes + header.target_before.ports === 0;
   const asks = !empty || nova !== null;
-  for await (const lines of asks ? regroup(snapshot.lines(), ASKED) : snapshot.lines()) {
+  for await (const lines of asks ? regroup(snapshot.lines(), QUERY_SIZE) : snapshot.lines()) {
     const machines = lines.flatMap((line) => ("orphan" in line ? [] : [line]));
     for (const line of lines) if ("orphan" in line) tally.note([line.finding]);
     const transformed = await judge(machines);

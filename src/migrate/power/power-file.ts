@@ -1,6 +1,6 @@
 import { MigrationError, orNull } from "../../lib/error.ts";
 import type { PlanHeader, PowerCounts, PowerHeader } from "../../model/artefact.ts";
-import { POWER_AHEAD, type PowerReading } from "../../model/power.ts";
+import { POWER_SKEW, type PowerReading } from "../../model/power.ts";
 import { openArtefact } from "../../run/files/artefact-reader.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import type { PowerView } from "./rules/gate.ts";
@@ -44,7 +44,7 @@ export async function checkReadings(
     );
   const age = power.oldest === null ? 0 : (now - Date.parse(power.oldest)) / 60_000;
   // If the clock was set back, readings appear younger.
-  if (age < -POWER_AHEAD)
+  if (age < -POWER_SKEW)
     throw new MigrationError(
       "N2I-E307",
       `the oldest power reading is dated ${(-age).toFixed(1)} min ahead of this host's clock`,

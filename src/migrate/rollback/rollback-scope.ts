@@ -81,7 +81,7 @@ export function rolledBackText(files: Pick<RunFiles, "journal" | "rows">): strin
 }
 
 /** A command names at most this many machines. */
-const NAMED = 8;
+const MAX_MACHINES = 8;
 
 /** The options of `rollback` for these machines, for people to copy. */
 export function scopeOptions(machines: TakenBack): {
@@ -89,5 +89,5 @@ export function scopeOptions(machines: TakenBack): {
   readonly node?: readonly string[];
 } {
   if (machines === "all") return { all: true };
-  return { node: machines.size > NAMED ? ["UUID"] : [...machines] };
+  return { node: machines.size > MAX_MACHINES ? ["UUID"] : [...machines] };
 }

@@ -6,7 +6,7 @@ import type { DriverRow, Mapping } from "../../model/mapping.ts";
 
 const INTERFACE = "_interface";
 /** Interfaces that a node of a classic driver may have. @source facts/ironic.md 1.2 */
-const BESIDE_CLASSIC: ReadonlySet<string> = new Set(["network", "storage"]);
+const OF_CLASSIC: ReadonlySet<string> = new Set(["network", "storage"]);
 /** Interfaces that access the BMC. Without their values, a takeover fails. */
 const SPEAKING = ["power", "management"] as const;
 
@@ -80,7 +80,7 @@ function strangeInterfaces(
     if (typeof value !== "string" || !column.endsWith(INTERFACE)) return [];
     const kind = column.slice(0, -INTERFACE.length);
     const have = interfaces?.get(kind) ?? [];
-    if (interfaces === null ? BESIDE_CLASSIC.has(kind) : have.includes(value)) return [];
+    if (interfaces === null ? OF_CLASSIC.has(kind) : have.includes(value)) return [];
     const reason =
       interfaces === null
         ? `${value} is set, but ${name} is a classic driver and has its own`
@@ -194,7 +194,7 @@ export function fitting(
     Object.entries(defaults).filter(([field, value]) => {
       if (!field.endsWith(INTERFACE)) return true;
       const kind = field.slice(0, -INTERFACE.length);
-      if (driver.interfaces === null) return BESIDE_CLASSIC.has(kind);
+      if (driver.interfaces === null) return OF_CLASSIC.has(kind);
       return driver.interfaces.get(kind)?.includes(value) === true;
     }),
   );

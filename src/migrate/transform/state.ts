@@ -69,7 +69,7 @@ const SAYS: { readonly [says in NovaSays]: string | null } = {
 };
 
 /** Findings that apply in any state. A busy instance is normal during an operation. */
-const GONE: Partial<Record<NovaSays, FindingCode>> = { missing: "N2I-D201", deleted: "N2I-D202" };
+const CODE: Partial<Record<NovaSays, FindingCode>> = { missing: "N2I-D201", deleted: "N2I-D202" };
 
 /**
  * Findings of the state table's row. If the row does not check Nova, a lost instance has its own
@@ -84,7 +84,7 @@ export function stateFindings(
   const location = `${where} task_state`;
   const novaChecked = row.when.nova !== undefined || !facts.instance;
   const says = novaChecked ? null : SAYS[facts.nova];
-  const absentCode = novaChecked ? undefined : GONE[facts.nova];
+  const absentCode = novaChecked ? undefined : CODE[facts.nova];
   if (row.finding === undefined && absentCode === undefined) return NONE;
   const findings: Finding[] = [];
   if (row.finding !== undefined) {

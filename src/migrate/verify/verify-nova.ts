@@ -1,4 +1,4 @@
-import { regroup, TOGETHER } from "../../lib/streams.ts";
+import { BATCH, regroup } from "../../lib/streams.ts";
 import { show } from "../../lib/text.ts";
 import { batchesOf, IRONIC } from "../../model/journal.ts";
 import { NOVA_LEGS, type NovaLegName, type NovaTarget } from "../../model/nova/nova-plan.ts";
@@ -96,7 +96,7 @@ async function* inspected(
   target: (leg: NovaLegName) => Pick<NovaTarget, "inspect">,
 ): AsyncGenerator<readonly Inspected[]> {
   for (const leg of NOVA_LEGS)
-    for await (const steps of regroup(plan.steps(leg), TOGETHER)) {
+    for await (const steps of regroup(plan.steps(leg), BATCH)) {
       const by = new Map(steps.map((step) => [step.id, step]));
       const states = await target(leg).inspect(steps);
       yield states.flatMap((state) => {

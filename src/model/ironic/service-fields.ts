@@ -116,7 +116,7 @@ function empty(...row: Parameters<typeof always>): ServiceField {
  * release from Juno to 2026.1. 2023.1 was also tested.
  * @source facts/ironic.md 1.6, 2.2, 2.3
  */
-export const OWN_FIELDS: readonly ServiceField[] = [
+export const SERVICE_FIELDS: readonly ServiceField[] = [
   always("power_state", "power sync", "juno", SYNC),
   always("target_power_state", "power sync", "juno", `${UTILS}: node_power_action`),
   always("conductor_affinity", "takeover", "juno", `${MANAGER}: _do_takeover`),
@@ -162,7 +162,7 @@ export const OWN_FIELDS: readonly ServiceField[] = [
 ];
 
 const BY_NAME = new Map<string, ServiceField[]>();
-for (const field of OWN_FIELDS) {
+for (const field of SERVICE_FIELDS) {
   const those = BY_NAME.get(field.field);
   if (those === undefined) BY_NAME.set(field.field, [field]);
   else those.push(field);

@@ -1,5 +1,5 @@
 import { MigrationError } from "../../lib/error.ts";
-import { listed, NAMED } from "../../lib/text.ts";
+import { listed, NAMES } from "../../lib/text.ts";
 import type { NovaVersion, PlanCounts, PlanHeader, ServerIdentity } from "../artefact.ts";
 import type { Change, Hooks, Outcome, State } from "../change.ts";
 import type { Lock } from "../ironic/target.ts";
@@ -127,7 +127,7 @@ export function refuseStrange(
 ): void {
   const strange = skipped.filter(({ id }) => !owned(id)).map(({ id, reason }) => `${id} ${reason}`);
   if (strange.length === 0) return;
-  const some = listed(strange, NAMED, "; ");
+  const some = listed(strange, NAMES, "; ");
   throw new MigrationError("N2I-E300", `${strange.length} ${rows} are not as planned: ${some}`);
 }
 

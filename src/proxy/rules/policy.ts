@@ -7,7 +7,7 @@ const ROOT = "os_compute_api:os-baremetal-nodes";
  *
  * @source nova juno through stable/2026.1, policies/baremetal_nodes.py
  */
-export const ASKED = { list: requestedRule("list"), show: requestedRule("show") } as const;
+export const REQUESTED = { list: requestedRule("list"), show: requestedRule("show") } as const;
 
 function requestedRule(action: "list" | "show"): RequestedRule {
   const today = `${ROOT}:${action}`;

@@ -9,9 +9,9 @@ import type { RunFolder } from "./run-folder.ts";
 /** Journal of all parts. */
 export const JOURNAL = "journal.jsonl";
 /** Next to the journal: its original folder, and whether it has entries. */
-const PLACE = "run.place";
+const ORIGIN = "run.place";
 /** Mark of a journal with entries. */
-const BEGUN = "begun\n";
+const STARTED = "begun\n";
 
 /**
  * Refuses to work on a copy of a run. Open journal entries count as changes of this run, but in an
@@ -23,7 +23,7 @@ const BEGUN = "begun\n";
 export async function refuseCopy(
   run: RunFolder,
 ): Promise<{ readonly here: string; readonly path: string; readonly recorded: string | null }> {
-  const path = join(run.path, PLACE);
+  const path = join(run.path, ORIGIN);
   const here = String((await stat(run.path, { bigint: true })).ino);
   const recorded = await readFile(path, "utf8").catch(orMissing(path));
   if (recorded !== null && !isIdentity(recorded, here) && (await hasStarted(run)))
@@ -41,29 +41,29 @@ function isIdentity(recorded: string | null, here: string): boolean {
 export async function checkRunIdentity(run: RunFolder): Promise<void> {
   const { here, path, recorded } = await refuseCopy(run);
   if (isIdentity(recorded, here)) return;
-  const mark = recorded?.includes(BEGUN) === true ? BEGUN : "";
+  const mark = recorded?.includes(STARTED) === true ? STARTED : "";
   await writeFile(path, `${here}\n${mark}`, { mode: 0o600 }).catch(orNotWritten(path));
   await syncFolder(run.path);
 }
 
 /** To detect the loss of a journal with entries. @throws MigrationError N2I-E120 */
 export async function rememberStarted({ path }: RunFolder): Promise<void> {
-  const file = join(path, PLACE);
+  const file = join(path, ORIGIN);
   const recorded = await readFile(file, "utf8").catch(orMissing(file));
-  if (recorded?.includes(BEGUN) === true) return;
-  await writeFile(file, BEGUN, { flag: "a", mode: 0o600 }).catch(orNotWritten(file));
+  if (recorded?.includes(STARTED) === true) return;
+  await writeFile(file, STARTED, { flag: "a", mode: 0o600 }).catch(orNotWritten(file));
 }
 
 /** Refuses an empty or missing journal of a run that had one. @throws MigrationError N2I-E112 */
 export async function checkLost({ path }: Pick<RunFolder, "path">): Promise<void> {
-  const recorded = await readFile(join(path, PLACE), "utf8").catch(() => null);
-  if (recorded?.includes(BEGUN) !== true) return;
-  const what = `${join(path, JOURNAL)} is missing or empty, but ${PLACE} shows that it had entries`;
+  const recorded = await readFile(join(path, ORIGIN), "utf8").catch(() => null);
+  if (recorded?.includes(STARTED) !== true) return;
+  const what = `${join(path, JOURNAL)} is missing or empty, but ${ORIGIN} shows that it had entries`;
   throw new MigrationError("N2I-E112", what, {
     reason: "It is the only record of the changes of this run in Ironic and Nova.",
     fix:
       "Restore it from a copy of the run. If you know that this run did not write anything, or that none of its changes remain, run: " +
-      `rm ${shellArgument(join(path, PLACE))}`,
+      `rm ${shellArgument(join(path, ORIGIN))}`,
   });
 }
 

@@ -110,7 +110,7 @@ type DatabaseUrl = ReturnType<typeof parseDatabaseUrl>;
 const LENGTH = 4096;
 
 /** IPv6 host, host, port, database, query. An `@` is possible only in a query option. */
-const PLACE =
+const LOCATION =
   /^(?:\[([^\]/?@]*)\]|([^/:?@[\]]*))(?::([^/?@]*))?(?:\/([^?@]*))?(?:\?(|[\w.-]+(?:=.*)?))?$/s;
 
 /**
@@ -165,12 +165,12 @@ interface Apart {
  */
 function apart(rest: string, fault: Fault): Apart {
   const readings: Apart[] = [];
-  const withoutLogin = PLACE.exec(rest);
+  const withoutLogin = LOCATION.exec(rest);
   // A malformed port before an `@` is a password.
   if (withoutLogin !== null && (!rest.includes("@") || /^\d*$/.test(withoutLogin[3] ?? "")))
     readings.push({ login: null, endpoint: withoutLogin });
   for (let at = rest.indexOf("@"); at >= 0; at = rest.indexOf("@", at + 1)) {
-    const endpoint = PLACE.exec(rest.slice(at + 1));
+    const endpoint = LOCATION.exec(rest.slice(at + 1));
     const login = rest.slice(0, at);
     if (endpoint !== null && endpoint[4] !== undefined && !/^[^:]*[/?]/.test(login))
       readings.push({ login, endpoint });

@@ -46,7 +46,7 @@ export function deletedNumber(value: unknown): number | null {
 /**
  * Other tables may have a `deleted` of another type, for example nova's dns_domains and bm_ tables.
  */
-const ASKED = [
+const COLUMNS = [
   ...["instances", "instance_info_caches", "instance_types", "instance_type_extra_specs"],
   ...["compute_nodes", "services", "block_device_mapping", "aggregates", "aggregate_hosts"],
   ...["aggregate_metadata", "instance_extra", "migrations", "instance_actions"],
@@ -64,7 +64,7 @@ export async function needNumbers(database: Database, option: string): Promise<v
   const schema = engine === "mysql" ? "DATABASE()" : "ANY (current_schemas(false))";
   const numbers = engine === "mysql" ? /int|dec|num|float|double|bit/i : /int|num|real|double/i;
   const sql = `SELECT table_name AS tab, data_type AS kind FROM information_schema.columns WHERE table_schema = ${schema} AND column_name = 'deleted' AND table_name IN (...) ORDER BY 1`;
-  const odd = (await askIn(database, "reading the columns of nova", sql, ASKED))
+  const odd = (await askIn(database, "reading the columns of nova", sql, COLUMNS))
     .filter(({ kind }) => !numbers.test(text(kind) ?? ""))
     .map(({ tab, kind }) => `${text(tab)}.deleted is ${text(kind)}`);
   if (odd.length === 0) return;

@@ -12,7 +12,7 @@ export interface DatabaseTimeout {
   readonly report: (text: string) => void;
 }
 
-export const PATIENCE: DatabaseTimeout = { limit: 120_000, report: () => {} };
+export const TIMEOUT: DatabaseTimeout = { limit: 120_000, report: () => {} };
 
 /**
  * Milliseconds for further statements after a timeout, because they delay the end of the command.

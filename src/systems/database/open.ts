@@ -12,7 +12,7 @@ import {
   refusedLogin,
   translate,
 } from "./errors.ts";
-import { type DatabaseTimeout, hangUp, limitedClient, PATIENCE } from "./limit.ts";
+import { type DatabaseTimeout, hangUp, limitedClient, TIMEOUT } from "./limit.ts";
 import { select } from "./rows.ts";
 import { onConnection, proveSession } from "./session.ts";
 
@@ -206,7 +206,7 @@ interface Options {
 
 function connect(
   address: DatabaseAddress,
-  { readOnly, autocommit = false, timeout = PATIENCE }: Options,
+  { readOnly, autocommit = false, timeout = TIMEOUT }: Options,
   encrypted: boolean,
 ): Database {
   const { engine, label, socket, host } = address;

@@ -16,7 +16,7 @@ import {
 type Indexes = ReadonlyMap<string, readonly string[]>;
 
 /** By `run`, which a database and its transactions share. */
-const KNOWN = new WeakMap<Readable["run"], Map<string, Promise<Indexes>>>();
+const INDEXES = new WeakMap<Readable["run"], Map<string, Promise<Indexes>>>();
 
 /**
  * Forces an index, because with outdated statistics MySQL and MariaDB scan the whole table, and
@@ -40,8 +40,8 @@ export async function keyed(
 }
 
 function indexesOf(database: Readable, table: string): Promise<Indexes> {
-  const tables = KNOWN.get(database.run) ?? new Map<string, Promise<Indexes>>();
-  KNOWN.set(database.run, tables);
+  const tables = INDEXES.get(database.run) ?? new Map<string, Promise<Indexes>>();
+  INDEXES.set(database.run, tables);
   const cached = tables.get(table) ?? readIndexes(database, table);
   tables.set(table, cached);
   cached.catch(() => tables.delete(table));

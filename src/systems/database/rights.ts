@@ -7,15 +7,15 @@ import { ask, boolean, text } from "./rows.ts";
 import { endWriting, openWriting } from "./write.ts";
 
 /** A column of every checked table in every release. test/tables.test.ts checks this. */
-export const ASKED_BY = "created_at";
+export const PROBE_COLUMN = "created_at";
 
 /** Statements that change no row but require the privilege. */
 const NOTHING: { readonly [verb in Verb]: (table: string) => string } = {
   SELECT: (table) => `SELECT 1 FROM ${table} WHERE 1 = 0`,
   LOCK: (table) => `SELECT 1 FROM ${table} WHERE 1 = 0 FOR UPDATE`,
   INSERT: (table) =>
-    `INSERT INTO ${table} (${ASKED_BY}) SELECT ${ASKED_BY} FROM ${table} WHERE 1 = 0`,
-  UPDATE: (table) => `UPDATE ${table} SET ${ASKED_BY} = ${ASKED_BY} WHERE 1 = 0`,
+    `INSERT INTO ${table} (${PROBE_COLUMN}) SELECT ${PROBE_COLUMN} FROM ${table} WHERE 1 = 0`,
+  UPDATE: (table) => `UPDATE ${table} SET ${PROBE_COLUMN} = ${PROBE_COLUMN} WHERE 1 = 0`,
   DELETE: (table) => `DELETE FROM ${table} WHERE 1 = 0`,
 };
 

@@ -155,7 +155,7 @@ async function makePorts(
 }
 
 /** Limit for one state. A conductor gives up on a BMC long before. */
-const PATIENCE_MS = 600_000;
+const STATE_TIMEOUT_MS = 600_000;
 const FIRST_LOOK_MS = 60;
 const LONGEST_LOOK_MS = 1500;
 /** Reads of the node, over a second in all, before a call that may be too early. */
@@ -199,8 +199,8 @@ async function drive(
     if (move.do === "done" && !believed) return null;
     if (move.do === "stop") return move.reason;
     if (move.do === "wait") {
-      if (Date.now() - waited.since > PATIENCE_MS)
-        return `it is ${String(found.provision_state)} after ${PATIENCE_MS / 60_000} minutes`;
+      if (Date.now() - waited.since > STATE_TIMEOUT_MS)
+        return `it is ${String(found.provision_state)} after ${STATE_TIMEOUT_MS / 60_000} minutes`;
       await nap();
     } else if (move.do !== "done") {
       const { name, shows } = move;

@@ -142,7 +142,7 @@ export const UNDOING = "nova2ironic: rollback deletes it";
  *
  * @source facts/ironic.md 2.1
  */
-const ON_WAY: { readonly [state: string]: "stays" | "passes" } = {
+const MOVING: { readonly [state: string]: "stays" | "passes" } = {
   enroll: "stays",
   verifying: "passes",
   manageable: "stays",
@@ -152,7 +152,7 @@ const ON_WAY: { readonly [state: string]: "stays" | "passes" } = {
 /** The state during `provide`. No disk is touched if the node disables cleaning. */
 const PROVIDING = "cleaning";
 const STATE = ["provision_state", "target_provision_state", "last_error"];
-const HOLD = ["maintenance", "maintenance_reason"];
+const MAINTENANCE = ["maintenance", "maintenance_reason"];
 const GUARD = ["protected", "protected_reason"];
 
 /**
@@ -202,7 +202,7 @@ export function foundState(planned: Row, found: Row, same: SameSecret, ended: bo
     ...unplanned(planned, found),
     ...(!ended && isUntouched(planned, found) ? ["automated_clean"] : []),
     ...(under || undoing ? GUARD : unguarded),
-    ...(inMaintenance && (under || !ended || undoing) ? HOLD : []),
+    ...(inMaintenance && (under || !ended || undoing) ? MAINTENANCE : []),
   ]);
   const changed = fields.filter((field) => !expectedFields.has(field));
   return changed.length === 0 ? { is: "half-made" } : { is: "changed", fields: changed };
@@ -218,7 +218,7 @@ function isUnset(planned: Row, found: Row, field: string): boolean {
 export function isOnTransition(planned: Row, found: Row): boolean {
   const state = String(found.provision_state);
   if (state === planned.provision_state) return false;
-  return Object.hasOwn(ON_WAY, state) || isPassedThrough(planned, found);
+  return Object.hasOwn(MOVING, state) || isPassedThrough(planned, found);
 }
 
 /** Whether a free machine is becoming available without cleaning. */
@@ -238,7 +238,7 @@ export function unplanned(planned: Row, found: Row): readonly string[] {
 
 /** Whether to write the traits next: in a state that waits for this tool. */
 function takesTraits(planned: Row, found: Row): boolean {
-  return ON_WAY[String(found.provision_state)] === "stays" && requiresTraits(planned, found);
+  return MOVING[String(found.provision_state)] === "stays" && requiresTraits(planned, found);
 }
 
 /** Nodes are created without traits. */
@@ -252,7 +252,7 @@ function isLong(list: unknown): boolean {
 
 /** Whether the conductor leaves the state soon. */
 export function isPassing(planned: Row, found: Row): boolean {
-  return ON_WAY[String(found.provision_state)] === "passes" || isPassedThrough(planned, found);
+  return MOVING[String(found.provision_state)] === "passes" || isPassedThrough(planned, found);
 }
 
 /** Whether a rollback of this tool started to delete the node. */

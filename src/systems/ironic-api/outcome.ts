@@ -24,10 +24,10 @@ export function portId({ uuid }: Row): string {
   return `port:${String(uuid)}`;
 }
 
-const NOBODY_KNOWS = "its objects in Ironic are unknown";
+const UNKNOWN = "its objects in Ironic are unknown";
 
 export function noOutcome(): AdoptionOutcome {
-  return { done: [], found: [], skipped: [], failed: null, state: NOBODY_KNOWS, broke: null };
+  return { done: [], found: [], skipped: [], failed: null, state: UNKNOWN, broke: null };
 }
 
 export function withState(reason: string, { state }: AdoptionOutcome): string {

@@ -31,7 +31,7 @@ export function retryPolicyOf(lockWait: number, now = Date.now): RetryPolicy {
   };
 }
 
-const HELD =
+const UNPROTECTED =
   "it may be in maintenance and unprotected: run rollback again to delete it, or apply to restore it";
 
 /**
@@ -102,12 +102,12 @@ async function takeBack(
   for (let tries = 0; ; tries += 1) {
     const current = await lookAt(link, "node", uuid);
     if (current === null) return end();
-    if (node !== null) outcome.state = isBeingUndone(current.row) ? HELD : "";
+    if (node !== null) outcome.state = isBeingUndone(current.row) ? UNPROTECTED : "";
     const existing = await readPorts(link, uuid);
     const busy = isBusy(node, current);
     const reason = busy ?? strange ?? reasonToSkip(link, node, ports, current, existing);
     if (reason === null) {
-      if (node !== null) outcome.state = HELD;
+      if (node !== null) outcome.state = UNPROTECTED;
       const runPorts = existing.filter((port) => ids.includes(portId(port)));
       if (node === null && runPorts.length === 0) return end();
       const exhausted = accepted.exhausted(DELETE);

@@ -46,7 +46,7 @@ const CHOSEN = `${ACTIVE}&associated=false&maintenance=false`;
 const NODES_A_PAGE = 400;
 
 /** Pages kept while waiting for other data. */
-const HELD = 5;
+const MAX_PAGES = 5;
 
 /**
  * Fetches the first pages while waiting for other data.
@@ -87,7 +87,7 @@ async function collectUntil<T>(until: Promise<unknown>, listing: AsyncIterator<T
   };
   until.then(ends, ends);
   const collected: T[] = [];
-  while (waits && collected.length < HELD) {
+  while (waits && collected.length < MAX_PAGES) {
     const { done, value } = await listing.next();
     if (done === true) break;
     collected.push(value);

@@ -30,7 +30,7 @@ export interface RestService {
 
 export const MINIMUM = "x-openstack-ironic-api-minimum-version";
 export const MAXIMUM = "x-openstack-ironic-api-maximum-version";
-const SPOKEN = "x-openstack-ironic-api-version";
+const MICROVERSION = "x-openstack-ironic-api-version";
 
 /** The oldest microversion of each use. @source facts/ironic.md 4.1, facts/systems.md C2 */
 const NEEDED = {
@@ -114,7 +114,7 @@ function pinned(
 async function greet(session: ServiceSession, version: string): Promise<void> {
   const path = "/v1/nodes?limit=1&fields=uuid";
   const answer = await answerTo(session, path, foundAnswer);
-  if (answer.headers[SPOKEN] !== version)
+  if (answer.headers[MICROVERSION] !== version)
     throw new MigrationError("N2I-E209", `${session.url}: ${otherwise(answer, version)}`, {
       fix: "Check the proxies in front of Ironic: one of them drops or changes header fields.",
     });
@@ -126,13 +126,13 @@ async function greet(session: ServiceSession, version: string): Promise<void> {
 export function checkedAnswer(answer: Answer, version: string): Answer {
   const { status } = answer;
   const tells = (status >= 200 && status < 300) || status === 404;
-  if (!tells || answer.headers[SPOKEN] === version) return answer;
+  if (!tells || answer.headers[MICROVERSION] === version) return answer;
   return { ...answer, status: 0, body: null, fault: otherwise(answer, version) };
 }
 
 function otherwise({ status, headers }: Answer, version: string): string {
   const what = status === 404 ? "its 404 response" : "its response";
-  return `${what} has microversion ${String(headers[SPOKEN] ?? "none")}, but the request had ${version}`;
+  return `${what} has microversion ${String(headers[MICROVERSION] ?? "none")}, but the request had ${version}`;
 }
 
 /** Every Ironic has these paths. A proxy without a backend returns 404. */

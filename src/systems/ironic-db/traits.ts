@@ -1,4 +1,4 @@
-import { TOGETHER } from "../../lib/streams.ts";
+import { BATCH } from "../../lib/streams.ts";
 import type { Release } from "../../model/ironic/target.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Database } from "../database/open.ts";
@@ -45,8 +45,8 @@ export async function insertTraits(
       typeof row.created_at === "string" ? row.created_at : null,
     ]),
   );
-  for (let at = 0; at < cells.length; at += TOGETHER) {
-    const some = cells.slice(at, at + TOGETHER);
+  for (let at = 0; at < cells.length; at += BATCH) {
+    const some = cells.slice(at, at + BATCH);
     const values = some.map(() => "(?,?,?,?)").join(",");
     const sql = `INSERT INTO ${TRAITS} (node_id, trait, version, created_at) VALUES ${values}`;
     await database.run(`writing ${TRAITS}`, () => database.knex.raw(sql, some.flat()));

@@ -58,7 +58,7 @@ export async function portsOn(session: ServiceSession, id: string): Promise<read
 }
 
 /** Later versions also return actions of deleted servers. */
-const OF_THERE = "2.20";
+const LIVE_ONLY = "2.20";
 
 /**
  * Whether creation is the only recorded action. Nova records an action before nova-compute receives
@@ -67,7 +67,7 @@ const OF_THERE = "2.20";
  * @source nova: compute/api.py, _record_action_start, _local_delete; Neutron is not called
  */
 export async function isUntouched(session: ServiceSession, id: string): Promise<boolean> {
-  const body = await orNull(ask(session.at(OF_THERE), `/servers/${id}/os-instance-actions`));
+  const body = await orNull(ask(session.at(LIVE_ONLY), `/servers/${id}/os-instance-actions`));
   const { instanceActions: all } = objectOf(body);
   return Array.isArray(all) && all.length === 1 && objectOf(all[0]).action === "create";
 }

@@ -238,14 +238,14 @@ async function turn(at: At, id: string, to: Turned, may: May): Promise<string | 
 async function remove(at: At, id: string, may: May): Promise<string | null> {
   const path = `/servers/${id}`;
   const reason = await ended(at, id, { method: "DELETE", path }, may);
-  if (reason !== KEPT) return reason;
+  if (reason !== SOFT_DELETED) return reason;
   // At the end of the interval, nova-compute would tear down the node, even if it is in use again.
   const force = { method: "POST", path: `${path}/action`, body: { forceDelete: null } } as const;
   return ended(at, id, force, may);
 }
 
 /** @source nova: vm_states.SOFT_DELETED, by [DEFAULT]reclaim_instance_interval */
-const KEPT = "SOFT_DELETED";
+const SOFT_DELETED = "SOFT_DELETED";
 
 async function ended(
   at: At,
@@ -253,7 +253,7 @@ async function ended(
   args: Parameters<ServiceSession["call"]>[0],
   may: May,
 ): Promise<string | null> {
-  const isRetained = (now: NovaServer): boolean => now.status === KEPT && now.task === null;
+  const isRetained = (now: NovaServer): boolean => now.status === SOFT_DELETED && now.task === null;
   const look = async (): Promise<CallState> => {
     const now = await read(at.session, id);
     const isDeleting = now === null || now.task?.endsWith("deleting") === true;
@@ -265,7 +265,7 @@ async function ended(
   for (let tries = 0; tries < MOST; tries += 1) {
     const now = await read(at.session, id);
     if (now === null) return null;
-    if (args.method === "DELETE" && isRetained(now)) return KEPT;
+    if (args.method === "DELETE" && isRetained(now)) return SOFT_DELETED;
     if (now.status === "ERROR" && now.task === null && tries > FEW)
       return `Nova cannot delete server ${id}: ${now.fault}`;
     await pause(tries);

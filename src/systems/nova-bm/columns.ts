@@ -62,7 +62,7 @@ const NUMBERS = [
   ...["port_no", "prov_vlan_id"],
 ];
 
-const KNOWN: { readonly [column: string]: (raw: unknown) => Value } = {
+const PARSERS: { readonly [column: string]: (raw: unknown) => Value } = {
   id: near,
   bm_node_id: reference,
   instance_uuid: nonEmpty,
@@ -136,7 +136,7 @@ export function rowReader(
     secret: isSecretName(column),
     native: SCHEMA[table]?.has(column) === true,
     fault: FAULTS[column],
-    read: KNOWN[column] ?? (SCHEMA[table]?.has(column) === true ? text : plain),
+    read: PARSERS[column] ?? (SCHEMA[table]?.has(column) === true ? text : plain),
   }));
   const none: readonly Finding[] = [];
   // A copy of it has the final size and column order.

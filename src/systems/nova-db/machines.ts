@@ -1,5 +1,5 @@
 import { groupedBy } from "../../lib/grouped.ts";
-import { TOGETHER } from "../../lib/streams.ts";
+import { BATCH } from "../../lib/streams.ts";
 import { isUuid } from "../../lib/uuid.ts";
 import type { OwnedMachine } from "../../model/nova/host-move.ts";
 import { createTextSet } from "../../model/rows.ts";
@@ -101,10 +101,10 @@ async function* pages(
 ): AsyncGenerator<readonly string[]> {
   const fields = { id: sql(id, number), node: sql(node, string) };
   for (let after = 0; ; ) {
-    const next = `${from} AND ${id} > ${after} ORDER BY ${id} LIMIT ${TOGETHER}`;
+    const next = `${from} AND ${id} > ${after} ORDER BY ${id} LIMIT ${BATCH}`;
     const page = await read(database, fields, next, values);
     if (page.length > 0) yield page.map((row) => row.node);
-    if (page.length < TOGETHER) return;
+    if (page.length < BATCH) return;
     after = page.at(-1)?.id ?? after;
   }
 }

@@ -13,7 +13,7 @@ export const REQUEST_TABLES = ["instance_actions", "instance_actions_events"] as
  *
  * @source nova compute/utils.py wrap_instance_event; conductor/manager.py: schedule_instances, rebuild_server
  */
-const BEGUN = "e.event LIKE 'compute%'";
+const STARTED = "e.event LIKE 'compute%'";
 
 /** An instance and the host whose queue has its requests. */
 interface Addressed {
@@ -59,14 +59,14 @@ export async function waitingRequests(
       ...{ id: sql("a.id", number), instance: sql("a.instance_uuid", lower) },
       ...{ action: sql("a.action", string), start_time: sql("a.start_time", time) },
     },
-    `${actions} LEFT JOIN ${events} ON e.action_id = a.id AND ${BEGUN} WHERE a.deleted = 0 AND e.id IS NULL AND a.instance_uuid IN (...) ORDER BY a.id`,
+    `${actions} LEFT JOIN ${events} ON e.action_id = a.id AND ${STARTED} WHERE a.deleted = 0 AND e.id IS NULL AND a.instance_uuid IN (...) ORDER BY a.id`,
     uuids,
   );
   if (open.length === 0) return waiting;
   const startedRows = await read(
     database,
     { instance: sql("a.instance_uuid", lower), id: sql("max(a.id)", number) },
-    `${events} JOIN ${actions} ON e.action_id = a.id WHERE ${BEGUN} AND a.instance_uuid IN (...) GROUP BY a.instance_uuid`,
+    `${events} JOIN ${actions} ON e.action_id = a.id WHERE ${STARTED} AND a.instance_uuid IN (...) GROUP BY a.instance_uuid`,
     uuids,
   );
   const last = new Map(startedRows.map((row) => [row.instance, row.id]));

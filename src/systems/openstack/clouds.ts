@@ -168,7 +168,7 @@ const OLDER = new Map([
   ["user_name", "username"],
 ]);
 
-const OWN_ENDPOINT = new RegExp(`^(${SERVICES.join("|")})_endpoint$`);
+const ENDPOINT = new RegExp(`^(${SERVICES.join("|")})_endpoint$`);
 
 /** Supported settings. */
 const READ = new Set([
@@ -197,7 +197,7 @@ function modern(name: string): string {
     .replaceAll("-", "_")
     .replace(/^bare_metal_/, "baremetal_")
     .replace(/endpoint_type$/, "interface")
-    .replace(OWN_ENDPOINT, "$1_endpoint_override");
+    .replace(ENDPOINT, "$1_endpoint_override");
   return OLDER.get(plain) ?? plain;
 }
 

@@ -23,7 +23,7 @@ export async function openNetwork(cloud: Cloud, limit: number) {
     /** Existing ports by id. */
     ports: (ids: PortIds) => readPorts(session, ids, FIELDS, portOf),
     /** The hosts that boot the machines. */
-    placed: (ids: ReadonlySet<string>) => readPorts(session, ids, PLACE_FIELDS, placedOf),
+    placed: (ids: ReadonlySet<string>) => readPorts(session, ids, BINDING_FIELDS, placedOf),
     /** All fields of a port, or null. */
     details: (port: string) => readDetails(session, port),
     /** Only if the device is one of `from`. */
@@ -176,7 +176,7 @@ function rebind(
 }
 
 const FIELDS = fieldsOf("id", "mac_address", "device_id", "device_owner");
-const PLACE_FIELDS = fieldsOf("id", "device_id", "binding:host_id", "extra_dhcp_opts");
+const BINDING_FIELDS = fieldsOf("id", "device_id", "binding:host_id", "extra_dhcp_opts");
 const PAGE = 1000;
 /** Ids that fit into a request line. */
 const MOST_IDS = 100;

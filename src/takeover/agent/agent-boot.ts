@@ -1,6 +1,6 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { TOGETHER } from "../../lib/streams.ts";
+import { BATCH } from "../../lib/streams.ts";
 import { counted } from "../../lib/text.ts";
 import { isUuid } from "../../lib/uuid.ts";
 import { read } from "../../systems/database/read.ts";
@@ -90,7 +90,7 @@ async function changedFiles(
   for (const uuid of published.keys()) if (!uuids.has(uuid)) published.delete(uuid);
   const changed = new Map<string, string>();
   for (const name of names) {
-    if (changed.size === TOGETHER) break;
+    if (changed.size === BATCH) break;
     const found = await stat(join(root, name, "config")).catch(() => null);
     if (found === null) continue;
     const mark = `${found.mtimeMs} ${found.size} ${found.ino}`;

@@ -1,5 +1,5 @@
 import { MigrationError } from "../../lib/error.ts";
-import { listed, NAMED } from "../../lib/text.ts";
+import { listed, NAMES } from "../../lib/text.ts";
 import type { ServerIdentity } from "../../model/artefact.ts";
 import type { Privileges, Verb } from "../../model/database.ts";
 import type { LegacyMove, LegacyNode } from "../../model/nova/legacy-move.ts";
@@ -165,7 +165,7 @@ async function* chosen(
   const existing = new Set(nodes.map(({ uuid }) => uuid.toLowerCase()));
   const unknown = node.filter((uuid) => !existing.has(uuid.toLowerCase()));
   if (unknown.length > 0)
-    throw new MigrationError("N2I-E306", `nova_bm has no live machine ${listed(unknown, NAMED)}`, {
+    throw new MigrationError("N2I-E306", `nova_bm has no live machine ${listed(unknown, NAMES)}`, {
       fix: "List the machines with: nova2ironic host list",
     });
   yield nodes;

@@ -1,5 +1,5 @@
 import { MigrationError } from "../../lib/error.ts";
-import { counted, listed, NAMED } from "../../lib/text.ts";
+import { counted, listed, NAMES } from "../../lib/text.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import type { MovePlan } from "../../run/host-files.ts";
 import type { Sink } from "../../run/sink.ts";
@@ -107,5 +107,5 @@ async function checkLeases(
 ): Promise<void> {
   const live = (await readLeases(leases)).filter((one) => hosts.includes(one.host) && isLive(one));
   if (live.length > 0)
-    throw new MigrationError("N2I-E316", listed(live.map(leaseText), NAMED, "; "));
+    throw new MigrationError("N2I-E316", listed(live.map(leaseText), NAMES, "; "));
 }

@@ -6,7 +6,7 @@ import { windowBack, windowForward } from "../../engine/window.ts";
 import { ONE_BY_ONE } from "../../engine/window-part.ts";
 import { MigrationError, orMessage } from "../../lib/error.ts";
 import { isObject } from "../../lib/json.ts";
-import { listed, NAMED } from "../../lib/text.ts";
+import { listed, NAMES } from "../../lib/text.ts";
 import { isUuid } from "../../lib/uuid.ts";
 import { checkNova } from "../../migrate/hosts/nova-target.ts";
 import type { ServerIdentity } from "../../model/artefact.ts";
@@ -203,7 +203,7 @@ export function checkAny({ made, found, skipped, locked, stopped }: LegacyMoved)
   if (skipped.length === 0 || made + found > 0 || stopped) return;
   const whys = skipped.map(({ id, reason }) => `${id}: ${reason}`);
   const code = locked === skipped.length ? "N2I-E362" : "N2I-E300";
-  throw new MigrationError(code, `nothing was moved: ${listed(whys, NAMED, "; ")}`);
+  throw new MigrationError(code, `nothing was moved: ${listed(whys, NAMES, "; ")}`);
 }
 
 /** Newest first. @param reportSkipped receives the conflicts */

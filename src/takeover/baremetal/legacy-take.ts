@@ -1,7 +1,7 @@
 import { startedChangesIn } from "../../engine/started.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { once } from "../../lib/streams.ts";
-import { counted, listed, NAMED } from "../../lib/text.ts";
+import { counted, listed, NAMES } from "../../lib/text.ts";
 import type { SkippedRow } from "../../model/change.ts";
 import type { Entries } from "../../model/journal.ts";
 import type { Lease } from "../../model/nova/leases.ts";
@@ -199,7 +199,7 @@ async function giveUp(
       : `${machine.id} of ${node.service_host ?? "no host"}`,
   );
   report(
-    `Machines of this run now belong to other hosts, so their moves are closed: ${listed(names, NAMED, "; ")}.`,
+    `Machines of this run now belong to other hosts, so their moves are closed: ${listed(names, NAMES, "; ")}.`,
   );
 }
 

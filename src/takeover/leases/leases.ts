@@ -1,5 +1,5 @@
 import { groupedBy } from "../../lib/grouped.ts";
-import { TOGETHER } from "../../lib/streams.ts";
+import { BATCH } from "../../lib/streams.ts";
 import type { Engine } from "../../model/database.ts";
 import type { Lease } from "../../model/nova/leases.ts";
 import type { Database } from "../../systems/database/open.ts";
@@ -139,8 +139,8 @@ export async function publishBoot(
 ): Promise<void> {
   const { engine } = database;
   const now = clockOf(engine);
-  for (let at = 0; at < records.length; at += TOGETHER) {
-    const some = records.slice(at, at + TOGETHER);
+  for (let at = 0; at < records.length; at += BATCH) {
+    const some = records.slice(at, at + BATCH);
     const rows = some.map(() => `(?, ?, ?, ?, ?, ${now})`).join(", ");
     const insert = `INSERT INTO bm_boot_records (instance_uuid, host, root_uuid, kernel_id, ramdisk_id, seen_ms) VALUES ${rows} ${replacing(engine)}`;
     const values = some.flatMap(({ instance_uuid, root_uuid, kernel_id, ramdisk_id }) => [

@@ -1,4 +1,4 @@
-import { TOGETHER } from "../../lib/streams.ts";
+import { BATCH } from "../../lib/streams.ts";
 import { type LegacyNode, MIGRATING } from "../../model/nova/legacy-move.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { read } from "../../systems/database/read.ts";
@@ -29,10 +29,10 @@ export async function* nodesOf(
 ): AsyncGenerator<readonly LegacyNode[]> {
   const mine = `bm_nodes WHERE ${live(database)} AND uuid IS NOT NULL AND service_host = ?`;
   for (let after = 0; ; ) {
-    const from = `${mine} AND id > ${after} ORDER BY id LIMIT ${TOGETHER}`;
+    const from = `${mine} AND id > ${after} ORDER BY id LIMIT ${BATCH}`;
     const rows = await read(database, NODE, from, [host]);
     if (rows.length > 0) yield rows;
-    if (rows.length < TOGETHER) return;
+    if (rows.length < BATCH) return;
     after = rows.at(-1)?.id ?? after;
   }
 }

@@ -1,5 +1,5 @@
 import { MigrationError } from "../../lib/error.ts";
-import { listed, NAMED } from "../../lib/text.ts";
+import { listed, NAMES } from "../../lib/text.ts";
 import {
   isExtended,
   isLeaseTable,
@@ -148,7 +148,7 @@ async function inUse(database: Database, parts: readonly string[]): Promise<read
   const live = leases.filter((lease) => lasts(lease) && lease.fenced_by === null);
   return [
     ...(nodes.length > 0
-      ? [`bm_nodes.id=${listed(nodes.map(String), NAMED)} moving to another host`]
+      ? [`bm_nodes.id=${listed(nodes.map(String), NAMES)} moving to another host`]
       : []),
     ...live.map(({ host }) => `the agent of ${host} runs`),
     ...locks.map(({ resource, owner }) => `${owner} holds the lock ${resource}`),

@@ -1,4 +1,4 @@
-import { listed, NAMED, showColumn } from "../../lib/text.ts";
+import { listed, NAMES, showColumn } from "../../lib/text.ts";
 import { same } from "../../migrate/hosts/rules/keeps-instance.ts";
 import { type Acceptance, blocks, type Finding, finding, findingIf } from "../../model/findings.ts";
 import type { OwnedMachine, PlannedMove } from "../../model/nova/host-move.ts";
@@ -33,7 +33,7 @@ interface LegacyFacts extends MoveFacts {
 }
 
 /** States in which a machine may be moved. @source systems.md A5, A2 H11 */
-const STILL: ReadonlySet<string | null> = new Set(["active", "deleted", "error", null]);
+const IDLE: ReadonlySet<string | null> = new Set(["active", "deleted", "error", null]);
 /** States of a deployment, which ends with its host. @source systems.md A6 A-14 */
 const DEPLOYING: ReadonlySet<string | null> = new Set([
   ...["building", "prepared", "deploying", "deploy complete", "deploy failed"],
@@ -132,7 +132,7 @@ function judge(
     ...facts.leases
       .filter((lease) => lease.host === from && from !== to && isLive(lease))
       .map((lease) => finding("N2I-D251", `compute host ${from}`, leaseText(lease))),
-    ...findingIf(!STILL.has(state) && !dies, "N2I-D280", at, `task_state is ${showColumn(state)}`),
+    ...findingIf(!IDLE.has(state) && !dies, "N2I-D280", at, `task_state is ${showColumn(state)}`),
     ...findingIf(dies, "N2I-D281", at, `task_state is ${showColumn(state)}: it ends as error`),
     ...findingIf(
       started || guarded,
@@ -147,7 +147,7 @@ function judge(
       "locked is 1, and locked_by is NULL",
     ),
     ...judgePair(node, tenant, owned),
-    ...findingIf(volumes.length > 0, "N2I-D284", of, listed(volumes, NAMED)),
+    ...findingIf(volumes.length > 0, "N2I-D284", of, listed(volumes, NAMES)),
     ...findingIf(
       tenant !== null && names.length > 0,
       "N2I-D285",
@@ -182,7 +182,7 @@ function judgePair(
     return fault(
       `instance_uuid is ${showColumn(instance_uuid)}, instances.node of ${listed(
         foreign.map((one) => one.uuid),
-        NAMED,
+        NAMES,
       )} is ${uuid}`,
     );
   if (instance_uuid === null) return [];

@@ -130,7 +130,7 @@ interface StageResult {
 type Lines = AsyncIterable<readonly PlannedMachine[]>;
 
 /** Machines to inspect at once if none is staged. */
-const TOGETHER = 32;
+const CONCURRENT = 32;
 
 /** Machines with an instance to boot. */
 async function* machinesOf(plan: Lines): AsyncGenerator<readonly BootMachine[]> {
@@ -144,7 +144,7 @@ async function* machinesOf(plan: Lines): AsyncGenerator<readonly BootMachine[]> 
 
 async function previewStaging(plan: Lines, location: BootLocation): Promise<readonly BootRow[]> {
   const rows: BootRow[] = [];
-  for await (const batch of regroup(machinesOf(plan), TOGETHER))
+  for await (const batch of regroup(machinesOf(plan), CONCURRENT))
     for (const [at, position] of (await inspectBoot(batch, location)).entries()) {
       const { is } = position;
       const state = is === "other" ? "left" : is === "after" ? "ready" : "to stage";

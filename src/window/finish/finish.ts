@@ -1,7 +1,7 @@
 import { ownershipOf } from "../../engine/ownership.ts";
 import { startedChangesIn } from "../../engine/started.ts";
 import { MigrationError } from "../../lib/error.ts";
-import { counted, listed, NAMED } from "../../lib/text.ts";
+import { counted, listed, NAMES } from "../../lib/text.ts";
 import { type Backend, openBackend, type TargetOptions } from "../../migrate/open/backend.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import { linesOf, plansInIronic, plansOfRun } from "../../migrate/plan/loaded-plans.ts";
@@ -206,7 +206,7 @@ async function settle(
   if (!isComplete) return { notes: [], partial: missing.length > 0 };
   if (!ended) {
     const { sha256 } = plan.footer;
-    const { whys, fix, next } = reasonOpen(job, missing.length, listed(missing, NAMED));
+    const { whys, fix, next } = reasonOpen(job, missing.length, listed(missing, NAMES));
     // Apply must be able to continue the run.
     if (whys.length > 0)
       return {

@@ -1,6 +1,6 @@
 import { MigrationError } from "../../lib/error.ts";
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
-import { counted, createSeveral, listed, NAMED, type Several } from "../../lib/text.ts";
+import { counted, createSeveral, listed, NAMES, type Several } from "../../lib/text.ts";
 import { type ApplyOptions, apply } from "../../migrate/apply/apply.ts";
 import { migrationBack } from "../../migrate/rollback/rollback.ts";
 import { comparedOf, isEqual } from "../../migrate/verify/rules/tally.ts";
@@ -54,7 +54,7 @@ const UNWATCHED = { seconds: 0, allowed: true, queued: true, report: () => undef
 const RESULTS: readonly number[] = [EXIT_STATUS.refused.status, EXIT_STATUS.denied.status];
 
 /** Refusals of apply that a rehearsal may override, because no real machine is affected. */
-const GOES_ON: {
+const OVERRIDES: {
   readonly [code: string]: { readonly options: Partial<ApplyOptions>; readonly how: string };
 } = {
   "N2I-E304": { options: { skipBlocked: true }, how: "without the excluded machines" },
@@ -131,7 +131,7 @@ async function load(job: RehearsalJob, rehearsed: Rehearsed): Promise<Ran | null
 function continuesAfter(cause: unknown, { refusals, allowed }: Rehearsed): boolean {
   if (!(cause instanceof MigrationError)) return false;
   const { code, message, fix } = cause;
-  const on = GOES_ON[code];
+  const on = OVERRIDES[code];
   if (on === undefined || refusals.some((refusal) => refusal.code === code)) return false;
   refusals.push({ stage: "apply", code, message, fix, went_on: on.how });
   Object.assign(allowed, on.options);
@@ -149,7 +149,7 @@ async function compared(job: RehearsalJob): Promise<Ran> {
 
 /** The first rows that differ from the plan, by name. */
 function unplanned(rows: Several): string {
-  return rows.length === 0 ? "not as planned" : `not as planned: ${listed(rows, NAMED)}`;
+  return rows.length === 0 ? "not as planned" : `not as planned: ${listed(rows, NAMES)}`;
 }
 
 async function taken(job: RehearsalJob): Promise<Ran | null> {

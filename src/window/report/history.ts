@@ -11,7 +11,7 @@ import { readRehearsal } from "../rehearse/rehearsal-file.ts";
 import type { Measured, RanCommand } from "./rules/facts.ts";
 
 /** A report lists at most this many of the newest commands. */
-const KEPT = 200;
+const MAX_COMMANDS = 200;
 /** A session ends after this many milliseconds without an entry. */
 const PAUSE = 15 * 60_000;
 
@@ -21,7 +21,7 @@ export async function measuredOf(run: string, entries: Entries): Promise<Measure
   const isLogged = (one: RanCommand): boolean => commands.some((other) => covers(other, one));
   const ran = [...commands, ...recorded.filter((one) => !isLogged(one))]
     .toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at))
-    .slice(-KEPT);
+    .slice(-MAX_COMMANDS);
   const rehearsal = await readRehearsal({ path: run });
   const rehearsed = rehearsal?.loaded && { ...rehearsal.loaded, nova: rehearsal.nova };
   return {
@@ -48,7 +48,7 @@ async function ranIn(run: string): Promise<readonly RanCommand[]> {
     if (last !== undefined) ran.push(fact.type === "end" ? ended(last, fact) : last);
     running.delete(pid);
     if (fact.type === "begin") running.set(pid, ranCommandOf(fact));
-    if (ran.length > KEPT) ran.shift();
+    if (ran.length > MAX_COMMANDS) ran.shift();
   }
   // This command has not ended either.
   running.delete(String(process.pid));

@@ -13,7 +13,7 @@ import { inRun } from "../../run/run.ts";
 const REPORT = "report.html";
 
 /** The start of a report. A file that starts differently is not overwritten. */
-const OURS =
+const REPORT_START =
   /^(<!doctype html>\n<!-- nova2ironic report|# Migration from nova-baremetal to Ironic)/;
 
 /**
@@ -85,7 +85,7 @@ async function write(to: string, text: AsyncIterable<string> | Iterable<string>)
 
 async function checkName(path: string): Promise<void> {
   const head = await beginningOf(path);
-  if (head === null || OURS.test(head)) return;
+  if (head === null || REPORT_START.test(head)) return;
   throw new MigrationError("N2I-E100", `${path} already exists and is not a report`, {
     fix: "Specify a different file with --output, or remove the existing file.",
   });

@@ -4,7 +4,7 @@ import {
   counted,
   createSeveral,
   listed,
-  NAMED,
+  NAMES,
   type Several,
   shellArgument,
 } from "../../lib/text.ts";
@@ -91,7 +91,7 @@ async function failedConditions(
     ["verify finds every row", wrong],
     [
       "nova_bm is unchanged since extract",
-      changed.length === 0 ? null : `since extract ${listed(changed, NAMED)}`,
+      changed.length === 0 ? null : `since extract ${listed(changed, NAMES)}`,
     ],
     ["the database has only the tables of nova_bm", await sharedBy(bm)],
     ["no nova-compute uses the baremetal driver", await runningLegacy(hasNova, novaDb)],
@@ -121,7 +121,7 @@ async function runningLegacy(hasNova: boolean, novaDb?: string): Promise<string 
     const identity = await identifyNova(nova);
     const beats = await createNovaTarget(nova, identity).beats(await baremetalHosts(nova));
     const running = runningComputes(beats, beats);
-    return running.length === 0 ? null : `nova-compute reported from ${listed(running, NAMED)}`;
+    return running.length === 0 ? null : `nova-compute reported from ${listed(running, NAMES)}`;
   });
 }
 
@@ -197,7 +197,7 @@ const DROPPED: readonly string[] = [
 ];
 
 /** Tables that show that another service uses the same database. */
-const OTHERS = ["instances", "compute_nodes", "nodes", "conductors", "flavors"];
+const OTHER_TABLES = ["instances", "compute_nodes", "nodes", "conductors", "flavors"];
 
 /** Each condition for dropping nova_bm is the reason why it fails, or null if it holds. */
 type Reason = string | null;
@@ -224,18 +224,18 @@ export function waiting(
 
 /** @param noNova the plan has Nova, and its location is missing */
 export function differing(equal: boolean, rows: Several, noNova: boolean): Reason {
-  const rowNames = rows.length === 0 ? "rows of Nova" : listed(rows, NAMED);
+  const rowNames = rows.length === 0 ? "rows of Nova" : listed(rows, NAMES);
   const wrong = equal ? [] : [`not as planned: ${rowNames}; run verify`];
   return [...wrong, ...(noNova ? [`Nova was not compared: ${NO_NOVA}`] : [])].join("; ") || null;
 }
 
 /** @param repositories in migrate_version */
 export function otherServices(tables: readonly string[], repositories: readonly string[]): Reason {
-  const others = tables.filter((name) => OTHERS.includes(name));
+  const others = tables.filter((name) => OTHER_TABLES.includes(name));
   const foreign = repositories.filter((name) => name !== "nova_bm");
   const found = [
-    ...(others.length > 0 ? [`tables ${listed(others, NAMED)}`] : []),
-    ...(foreign.length > 0 ? [`schema versions of ${listed(foreign, NAMED)}`] : []),
+    ...(others.length > 0 ? [`tables ${listed(others, NAMES)}`] : []),
+    ...(foreign.length > 0 ? [`schema versions of ${listed(foreign, NAMES)}`] : []),
   ];
   return found.length === 0 ? null : `it also has tables of another service: ${found.join(", ")}`;
 }

@@ -1,4 +1,4 @@
-import { NAMED } from "../../lib/text.ts";
+import { NAMES } from "../../lib/text.ts";
 import { stopped } from "../../migrate/order.ts";
 import {
   blockedText,
@@ -23,7 +23,7 @@ export const AFTER = {
     const power = nextCommand("power", inputs);
     const plan = `then: ${nextCommand("plan", inputs)}`;
     if (withoutConf.length === 0) return `Next: ${power}\n${plan}`;
-    const added = withoutConf.toSorted().slice(0, NAMED);
+    const added = withoutConf.toSorted().slice(0, NAMES);
     const novaConf = [...(inputs.novaConf ?? []), ...added.map((host) => `${host}=FILE`)];
     return `Next: ${nextCommand("extract", inputs, { novaConf })}\nor, if a site document sets the power manager: ${power}\n${plan}`;
   },

@@ -1,5 +1,5 @@
 import { MigrationError } from "../../lib/error.ts";
-import { NAMED } from "../../lib/text.ts";
+import { NAMES } from "../../lib/text.ts";
 import { createdAgain, isInIronic } from "../../migrate/plan/loaded-plans.ts";
 import { IRONIC, plansOf } from "../../model/journal.ts";
 import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";
@@ -130,7 +130,7 @@ export async function checkDeleted(
   const entries = "missing" in journal ? [] : journal.entries;
   // Also checked for an interrupted second load, when the run is not finished.
   if (!entries.some((entry) => entry.do === "close")) return;
-  const { first, count } = await createdAgain(run, entries, NAMED);
+  const { first, count } = await createdAgain(run, entries, NAMES);
   if (count === 0) return;
   const more = count > first.length ? ` and ${count - first.length} more` : "";
   const byHand = { ...step, options: { ...step.options, afterFinish: true } } as const;

@@ -60,7 +60,7 @@ export async function adviceOf(
 }
 
 /** The reason for a stage, and the operator's tasks before it. */
-const WHY: { readonly [stage in RunStage]: string } = {
+const REASONS: { readonly [stage in RunStage]: string } = {
   extract: "It reads the deployment, and does not write to any database.",
   power: "It reads each BMC as a conductor will. The plan blocks machines without a power reading.",
   plan: "Only the plan is loaded, so you can review it first. It does not write to any database.",
@@ -80,7 +80,7 @@ const RESUMES =
 export function stageNote(step: NextStep, stage: RunStage): string {
   const { note, again } = step;
   if (again !== undefined) return `${again}: ${stage} is done again.`;
-  const reason = stage === "apply" && step.options !== undefined ? RESUMES : WHY[stage];
+  const reason = stage === "apply" && step.options !== undefined ? RESUMES : REASONS[stage];
   return note !== undefined && isDecision(step) ? `${note}. ${reason}` : reason;
 }
 

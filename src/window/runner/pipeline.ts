@@ -21,12 +21,12 @@ export const PLAN: NextStep = { command: "plan" };
 const POWER: NextStep = { command: "power" };
 const SHOW: NextStep = { command: "show" };
 const VERIFY: NextStep = { command: "verify" };
-const GOES_ON: NextStep = {
+const RESUME: NextStep = {
   ...{ command: "apply", options: { yes: true } },
   note: "resumes where it stopped",
 };
 const LOADS_AGAIN: NextStep = {
-  ...GOES_ON,
+  ...RESUME,
   note: "resumes where it stopped, and loads again the machines that were rolled back",
 };
 const TAKEOVER: NextStep = {
@@ -227,13 +227,13 @@ function afterApply(files: RunFiles, entries: Entries, { sha256, counts }: PlanF
     return open.length > 0 || waitsInNova(files, entries, away) ? LOADS_AGAIN : { ...PLAN, note };
   }
   const existing = [...rows.values()].reduce((sum, more) => sum + more, preExisting.size);
-  return open.length > 0 || existing < counts.nodes + counts.ports ? GOES_ON : VERIFY;
+  return open.length > 0 || existing < counts.nodes + counts.ports ? RESUME : VERIFY;
 }
 
 /** Nova's rows must be changed before the hand-over and before services start. */
 function withNovaRows(step: NextStep, files: RunFiles, entries: Entries): NextStep {
   if (step.command !== "verify") return step;
-  return waitsInNova(files, entries, awayOf(files)) ? GOES_ON : step;
+  return waitsInNova(files, entries, awayOf(files)) ? RESUME : step;
 }
 
 /** Whether a stopped load has rows of Nova to change. */

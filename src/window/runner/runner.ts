@@ -38,7 +38,7 @@ export interface RunEnd {
 }
 
 /** Exit statuses that continue: plan blocks failed machines, and apply reports blocked ones. */
-const GOES_ON: { readonly [stage in RunStage]?: readonly number[] } = {
+const CONTINUES: { readonly [stage in RunStage]?: readonly number[] } = {
   power: [0, 3],
   // Other power readings may unblock machines. apply refuses a plan that loads none.
   plan: [0, 6],
@@ -176,7 +176,7 @@ async function runStage(
   if (status === null) return null;
   if (stage === "apply") of.applied = available(at.files?.plan)?.sha256 ?? null;
   if (INTERRUPTED.includes(status)) return { ...stopped, status };
-  const fine = GOES_ON[stage] ?? (stage === "apply" && options.skipBlocked ? [0, 3] : [0]);
+  const fine = CONTINUES[stage] ?? (stage === "apply" && options.skipBlocked ? [0, 3] : [0]);
   if (!fine.includes(status)) return { ended: "gate", at: stage, status };
   const now = run ?? (await openRun(options.run, { create: false }));
   return (await runHook(now, "after", stage, options.hookTimeout, sink)) ? null : stopped;

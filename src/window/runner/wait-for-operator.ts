@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MigrationError } from "../../lib/error.ts";
-import { counted, duration, listed, NAMED, shellArgument } from "../../lib/text.ts";
+import { counted, duration, listed, NAMES, shellArgument } from "../../lib/text.ts";
 import { novaPlanOf } from "../../migrate/hosts/nova-files.ts";
 import { runningComputes } from "../../migrate/hosts/rules/running.ts";
 import { openBackend, type TargetOptions } from "../../migrate/open/backend.ts";
@@ -75,7 +75,7 @@ export async function computesStopped(
       const hosts = now.filter((beat) => runningComputes([beat], [beat]).length > 0);
       if (hosts.length === 0) return null;
       const names = hosts.map(({ host }) => host);
-      return `stop nova-compute on ${listed(names, NAMED)}. Each counts as stopped one minute after its last report.`;
+      return `stop nova-compute on ${listed(names, NAMES)}. Each counts as stopped one minute after its last report.`;
     }, polling);
   });
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { TokenOwner } from "../../../src/model/served.ts";
-import { ASKED } from "../../../src/proxy/rules/policy.ts";
+import { REQUESTED } from "../../../src/proxy/rules/policy.ts";
 import { allows } from "../../../src/serving/rules/policy-allows.ts";
 import { readPolicy } from "../../../src/serving/rules/policy-read.ts";
 import { cloudPrograms } from "../../lab/cloud/programs.ts";
@@ -66,10 +66,10 @@ test("who may list and show is whom Nova's own code and oslo.policy let", () => 
   const { texts, said } = oracle(programs.python, asked);
   assert.equal(texts.length, GENERATED + 3);
   for (const [at, text] of texts.entries()) {
-    const policy = readPolicy(text, `policy ${at}`, Object.values(ASKED));
+    const policy = readPolicy(text, `policy ${at}`, Object.values(REQUESTED));
     const ours = asked.callers.flatMap((who) => [
-      allows(policy, ASKED.list, who),
-      allows(policy, ASKED.show, who),
+      allows(policy, REQUESTED.list, who),
+      allows(policy, REQUESTED.show, who),
     ]);
     assert.deepEqual(ours, said[at], `${text}\n${JSON.stringify(asked.callers)}`);
   }

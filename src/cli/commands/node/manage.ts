@@ -1,7 +1,7 @@
 import { MigrationError } from "../../../lib/error.ts";
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
 import type { FormatOptions } from "../../../lib/table/format.ts";
-import { counted, listed, NAMED } from "../../../lib/text.ts";
+import { counted, listed, NAMES } from "../../../lib/text.ts";
 import { type ManageOptions, manageMachines } from "../../../manage/manage.ts";
 import { IN_FLIGHT, managedBack } from "../../../manage/manage-back.ts";
 import { readMachines } from "../../../manage/manage-file.ts";
@@ -54,7 +54,7 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
     if (inUse.size > 0)
       note(
         args,
-        `Servers on these nodes may be in use: ${listed([...inUse], NAMED)}. Resolve the reason listed for each node, then run the same command again. Rollback would delete the servers.`,
+        `Servers on these nodes may be in use: ${listed([...inUse], NAMES)}. Resolve the reason listed for each node, then run the same command again. Rollback would delete the servers.`,
       );
     if (remaining.length > 0)
       note(

@@ -42,14 +42,14 @@ const UNDECIDED = "deleted is NULL, so nova never used it";
 /** Nova converts them to integers, and fails on any other text. @source facts/ironic.md 3.3 */
 function inspectSizes({ node, nova }: Machine, where: string): readonly Finding[] {
   // If Nova was read, its figures take precedence.
-  const columns = node.instance_uuid && nova === null ? DEPLOYED : OWN;
+  const columns = node.instance_uuid && nova === null ? DEPLOYED : SIZES;
   return [
     ...columns.flatMap((column) => {
       const value = node[column] ?? null;
       if (value === null || Number.isSafeInteger(value)) return NONE;
       return [finding("N2I-D021", `${where} ${column}`, `${column} is ${show(String(value))}`)];
     }),
-    ...OWN.flatMap((column) => {
+    ...SIZES.flatMap((column) => {
       const value = node[column];
       if (value !== null && (typeof value !== "number" || value > 0)) return NONE;
       return [finding("N2I-D006", `${where} ${column}`, `is ${value ?? "NULL"}`)];
@@ -57,8 +57,8 @@ function inspectSizes({ node, nova }: Machine, where: string): readonly Finding[
   ];
 }
 
-const OWN = ["cpus", "memory_mb", "local_gb"] as const;
-const DEPLOYED = [...OWN, "root_mb", "swap_mb", "ephemeral_mb"] as const;
+const SIZES = ["cpus", "memory_mb", "local_gb"] as const;
+const DEPLOYED = [...SIZES, "root_mb", "swap_mb", "ephemeral_mb"] as const;
 
 function inspectUuid(uuid: string | null, where: string): readonly Finding[] {
   if (uuid === null || uuid === "")

@@ -10,7 +10,7 @@ interface Copies {
 }
 
 /** A message names at most this many instances. */
-const NAMED = 3;
+const MAX_INSTANCES = 3;
 
 /** Collects the facts of migrated machines, in memory independent of their number. */
 export function gather() {
@@ -60,7 +60,7 @@ function addCopy(
   const existing = copies.get(name);
   copies.set(name, {
     instances: (existing?.instances ?? 0) + 1,
-    some: [...(existing?.some ?? []), uuid].slice(0, NAMED),
+    some: [...(existing?.some ?? []), uuid].slice(0, MAX_INSTANCES),
     images: new Set([...(existing?.images ?? []), ...copied_images]),
   });
 }

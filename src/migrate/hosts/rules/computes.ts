@@ -41,7 +41,7 @@ export interface ComputeFault {
 }
 
 /** Maximum number of machines without a compute node that are listed one by one. */
-const HELD = 1000;
+const MAX_MACHINES = 1000;
 const NONE = "no live compute node of the ironic driver";
 
 /**
@@ -70,7 +70,7 @@ export function createComputesAudit(now: HypervisorsNow, choice: Choice, tally: 
         const reason = has ? null : missing(line, rows, deleted.get(key) ?? [], now, choice);
         if (reason !== null) yield { machine, fault: `${NONE}, ${reason}` };
         if (has) tally.hypervisors += 1;
-        else if (reason === null && without.length < HELD) without.push(machine);
+        else if (reason === null && without.length < MAX_MACHINES) without.push(machine);
         else if (reason === null) more += 1;
         if (!has || providers === null) continue;
         tally.providers += 1;

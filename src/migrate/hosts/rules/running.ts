@@ -22,14 +22,14 @@ export function runningComputes(
 }
 
 /** Wait for the rest of the minute only if at most this many seconds remain. */
-const PATIENCE = 10;
+const LAST_SECONDS = 10;
 
 /** Seconds until the last report is a minute old, if that is soon. Otherwise 0. */
 export function restOfMinute(beats: readonly HostBeat[]): number {
   const young = beats.flatMap(({ age }) =>
     age !== null && Math.abs(age) < HEARTBEAT ? [age] : [],
   );
-  if (young.length === 0 || Math.min(...young) < HEARTBEAT - PATIENCE) return 0;
+  if (young.length === 0 || Math.min(...young) < HEARTBEAT - LAST_SECONDS) return 0;
   return HEARTBEAT - Math.min(...young);
 }
 

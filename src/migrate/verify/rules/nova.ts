@@ -1,4 +1,4 @@
-import { once, TOGETHER } from "../../../lib/streams.ts";
+import { BATCH, once } from "../../../lib/streams.ts";
 import type { RowVerdict } from "../../../model/artefact.ts";
 import type { NovaStep, RowState } from "../../../model/nova/nova-plan.ts";
 import type { ComputeLocation } from "../../../model/nova/nova-rows.ts";
@@ -96,7 +96,7 @@ export function compareNova(
     /** Call it after the machines' rows in Ironic are compared. */
     async *machines(batch: readonly PlannedMachine[]): AsyncGenerator<RowVerdict> {
       buffered.push(...batch);
-      if (buffered.length >= TOGETHER) yield* look();
+      if (buffered.length >= BATCH) yield* look();
     },
     async *end(): AsyncGenerator<RowVerdict> {
       if (buffered.length > 0) yield* look();

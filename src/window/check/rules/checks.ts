@@ -84,7 +84,7 @@ export function checkAll(view: CheckView): readonly CheckRow[] {
   return CHECKS.map((check) => ({ title: check.title, ...withPlan(check, view) }));
 }
 
-const WHY: { readonly [is in CheckView["run"]["is"]]: readonly [why: string, fix: string] } = {
+const RUN: { readonly [is in CheckView["run"]["is"]]: readonly [why: string, fix: string] } = {
   absent: ["does not exist", "correct --run, or run nova2ironic extract, then nova2ironic plan"],
   other: ["is not a run", "correct --run, or run nova2ironic extract, then nova2ironic plan"],
   run: ["has no plan", "nova2ironic plan"],
@@ -94,7 +94,7 @@ const WHY: { readonly [is in CheckView["run"]["is"]]: readonly [why: string, fix
 function withPlan({ planned, inspect }: Check, view: CheckView): CheckResult {
   const found = inspect(view);
   if (planned !== true || view.plan !== null || found.result !== "Success") return found;
-  const [reason, fix] = WHY[view.run.is];
+  const [reason, fix] = RUN[view.run.is];
   return joined([warning(`Not compared with a plan: ${view.run.path} ${reason}.`, fix), found]);
 }
 

@@ -1,15 +1,15 @@
 import { counted } from "../../../lib/text.ts";
 import type { CheckResult, CheckView, PlanFacts, Refused } from "../../../model/check.ts";
 import { type Lacking, otherServer } from "../../../model/database.ts";
-import { POWER_AHEAD, POWER_MAX_AGE } from "../../../model/power.ts";
+import { POWER_MAX_AGE, POWER_SKEW } from "../../../model/power.ts";
 import {
   type Check,
+  EXCLUDED,
   FINE,
   failure,
   fine,
   isRefused,
   joined,
-  LEFT_OUT,
   resultOf,
   unseen,
   warning,
@@ -99,7 +99,7 @@ function applies({ plan, run }: CheckView): CheckResult {
   if (plan === null) return FINE;
   const { loads, existing, blocked, conflicts, skipsBlocked, fresh, readings } = plan.applies;
   const [skipped, result] = skipsBlocked
-    ? [LEFT_OUT, "Warning" as const]
+    ? [EXCLUDED, "Warning" as const]
     : ["", "Failure" as const];
   const show = `nova2ironic show ${run.path}/plan`;
   return joined([
@@ -132,7 +132,7 @@ function aged(readings: NonNullable<PlanFacts["applies"]["readings"]>): CheckRes
   const { same, minutes } = readings;
   if (!same)
     return failure("The plan has different power readings.", "run plan after the last power");
-  if (minutes < -POWER_AHEAD)
+  if (minutes < -POWER_SKEW)
     return failure(
       `The oldest power reading is dated ${(-minutes).toFixed(0)} min ahead of this host's clock.`,
       "correct the clock, then run power and plan",

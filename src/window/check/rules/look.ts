@@ -1,4 +1,4 @@
-import { createSeveral, listed, NAMED, type Several } from "../../../lib/text.ts";
+import { createSeveral, listed, NAMES, type Several } from "../../../lib/text.ts";
 import {
   type BmFacts,
   CHECK_STATUS,
@@ -14,7 +14,7 @@ import { index } from "../../../model/rows.ts";
 /** A detail names at most this many. More are counted. */
 const MOST = 3;
 /** Up to this many, all are named. There are few databases and services. */
-const FEW = NAMED;
+const FEW = NAMES;
 
 export const FINE: CheckResult = { result: "Success", details: null };
 
@@ -104,7 +104,7 @@ export interface MachineFact {
 }
 
 /** For machines that apply skips. */
-export const LEFT_OUT = ", and are excluded (--skip-blocked)";
+export const EXCLUDED = ", and are excluded (--skip-blocked)";
 
 /**
  * As `resultOf`, but operator decisions never fail: machines that the plan skips are excluded, and
@@ -140,7 +140,7 @@ export function judged(
   return joined([
     resultOf(open, what, fix),
     resultOf(accepted, `${what}, as you accepted`, fix, "Warning"),
-    resultOf(excluded, `${what}${LEFT_OUT}`, fix, "Warning"),
+    resultOf(excluded, `${what}${EXCLUDED}`, fix, "Warning"),
     skipped.length === 0 ? FINE : fine(`${listed(skipped, MOST)} (skipped by the site document).`),
   ]);
 }

@@ -20,7 +20,7 @@ import {
 } from "./look.ts";
 
 /** Findings that block a machine whose instance is on a wrong host, and that can be accepted. */
-const HELD: readonly FindingCode[] = ["N2I-D225", "N2I-D226", "N2I-D227"];
+const ACCEPTABLE: readonly FindingCode[] = ["N2I-D225", "N2I-D226", "N2I-D227"];
 const FIX =
   "nova2ironic plan --nova-db DB --compute-host NAME, then apply --nova-db DB; explain N2I-D225 and N2I-D227";
 
@@ -73,7 +73,7 @@ function* tenantsOf(bm: BmFacts, nova: NovaFacts, plan: PlanFacts | null): Gener
     // Missing and deleted instances have their own rows.
     if (row === undefined || row.deleted || plan?.skipped.has(id)) continue;
     const line = lines({ uuid: machine, id });
-    const held = HELD.filter((code) => line?.findings.has(code));
+    const held = ACCEPTABLE.filter((code) => line?.findings.has(code));
     // A machine that is not loaded, or loaded without its instance, is not at risk.
     if (line?.blocked ? held.length === 0 : line?.instance_uuid === null) continue;
     const uuid = lower(instance_uuid);

@@ -20,7 +20,7 @@ import {
 } from "./look.ts";
 
 /** Seconds, two of nova's report_interval. A shorter watch proves nothing. */
-const STILL = 20;
+const WATCH_SECONDS = 20;
 
 /**
  * Watches heartbeats: a service without a report has stopped, whatever `disabled` is. The hosts are
@@ -46,11 +46,11 @@ const computes = needing(["bm", "nova"], ({ bm, nova, plan, watched: seconds }) 
     "systemctl stop nova-compute, on each of these hosts",
   );
   if (found.result !== "Success") return found;
-  return seconds >= STILL
+  return seconds >= WATCH_SECONDS
     ? fine(`No heartbeat in ${seconds} s.`)
     : warning(
         `No heartbeat in ${seconds} s, which is too short to confirm that nova-compute is stopped.`,
-        `run check with --watch ${STILL}`,
+        `run check with --watch ${WATCH_SECONDS}`,
       );
 });
 

@@ -56,10 +56,10 @@ export function dutyOf({ row, asSite }: GuardedNode, found: Guarded | undefined)
   if (Object.keys(change).length > 0) return { do: "clear", change, hasGuard };
   const reason = found.protected_reason ?? "without a reason";
   const cause = found.protected && !guarded ? `protected by another user: ${reason}` : null;
-  return { do: "nothing", hasGuard, reason: hasGuard ? HELD : cause };
+  return { do: "nothing", hasGuard, reason: hasGuard ? IN_PLAN : cause };
 }
 
-const HELD = "in maintenance by the plan: protected, or not cleaned, until you decide";
+const IN_PLAN = "in maintenance by the plan: protected, or not cleaned, until you decide";
 
 /** The plan's values of the cleared fields. */
 export function guardsOf({ row }: GuardedNode, cleared: ReadonlySet<string>): Partial<Guards> {

@@ -8,7 +8,7 @@ import {
 import type { Row } from "../../../model/machine.ts";
 import { isOldPowerError } from "../../../model/power.ts";
 
-const BRING =
+const CONDUCTOR_DOWN =
   "Start or fix the conductor, then run the same command again to resume. Alternatively, run handover --undo --node.";
 
 /**
@@ -104,7 +104,7 @@ export function isTakenOver({ row }: PlannedNode): boolean {
 
 /** A machine without a suitable conductor stays staged, or the wait for it ends. */
 export function without(reason: string, state: "staged" | "failed"): Judged {
-  return judged(state, reason, BRING);
+  return judged(state, reason, CONDUCTOR_DOWN);
 }
 
 /** A machine that is retried after all others. */

@@ -6,7 +6,7 @@ export function cell(value: string | number): Cell {
     : { markup: isolated(value) };
 }
 
-const NAMED: { readonly [character: string]: string } = {
+const HTML: { readonly [character: string]: string } = {
   "&": "&amp;",
   "<": "&lt;",
   ">": "&gt;",
@@ -16,7 +16,7 @@ const NAMED: { readonly [character: string]: string } = {
 
 /** Escapes a value that may come from a database, for text or an attribute. */
 export function escaped(value: string | number): string {
-  return visible(String(value)).replace(/[&<>"']/g, (character) => NAMED[character] ?? character);
+  return visible(String(value)).replace(/[&<>"']/g, (character) => HTML[character] ?? character);
 }
 
 /** A value with its own reading direction. */

@@ -25,13 +25,13 @@ export function stepOf(command: string, facts: Forecast): WindowStep {
 }
 
 /** Exit statuses of complete runs, in addition to 0. A refusal takes no time. */
-const WHOLE: { readonly [command: string]: readonly number[] } = {
+const COMPLETE: { readonly [command: string]: readonly number[] } = {
   ...{ power: [3], plan: [2, 6], apply: [3], check: [1, 2] },
 };
 
 function didItsWork({ command, status }: RanCommand): boolean {
   // A command without a status is from the migration record, which has only completed stages.
-  return status === null || status === 0 || (WHOLE[command] ?? []).includes(status);
+  return status === null || status === 0 || (COMPLETE[command] ?? []).includes(status);
 }
 
 /** The longest complete run of the command, because later ones may be partial. */

@@ -39,9 +39,11 @@ async function acted(
 
 async function deleteServers({ stack, observer }: Deployment): Promise<void> {
   const list = async () => {
-    const all = await stack.asks<{
-      readonly servers: readonly { readonly id: string }[];
-    }>("nova", "GET", "/servers/detail?all_tenants=1");
+    const all = await stack.asks<{ readonly servers: readonly { readonly id: string }[] }>(
+      "nova",
+      "GET",
+      "/servers/detail?all_tenants=1",
+    );
     return all?.servers ?? [];
   };
   for (const { id } of await list()) await stack.asks("nova", "DELETE", `/servers/${id}`);

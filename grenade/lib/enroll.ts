@@ -36,9 +36,9 @@ export async function enroll(
   const nodes = stack.db(ironic.database)("nodes");
   const reached = (state: string): Promise<number> =>
     until(`new machines are ${state}`, async () => {
-      const rows: readonly { uuid: string }[] = await nodes.clone().where({
-        provision_state: state,
-      });
+      const rows: readonly { uuid: string }[] = await nodes
+        .clone()
+        .where({ provision_state: state });
       return rows.length === uuids.length ? null : `${rows.length} are`;
     });
   for (const [at, uuid] of uuids.entries()) {

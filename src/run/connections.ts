@@ -11,9 +11,7 @@ import { absolute } from "./paths.ts";
 import type { Connection } from "./process-context.ts";
 
 /** As in mappings/schema/connections.schema.json. */
-type Written = {
-  readonly [key: string]: Connection | { readonly [host: string]: string };
-};
+type Written = { readonly [key: string]: Connection | { readonly [host: string]: string } };
 
 /** Keys that describe the document. */
 const ABOUT: ReadonlySet<string> = new Set(["$schema", "format"]);

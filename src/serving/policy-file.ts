@@ -36,8 +36,6 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (cause) {
-    throw new MigrationError("N2I-E109", `${file} cannot be read: ${systemText(cause)}`, {
-      cause,
-    });
+    throw new MigrationError("N2I-E109", `${file} cannot be read: ${systemText(cause)}`, { cause });
   }
 }

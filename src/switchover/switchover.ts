@@ -60,9 +60,7 @@ export function switchOver(
       return withSession(
         run,
         (session) => perform(options, first, { run, clients: at, session, sink }),
-        {
-          afterWindow: true,
-        },
+        { afterWindow: true },
       );
     }),
   );

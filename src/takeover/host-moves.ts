@@ -95,10 +95,7 @@ export function performMoves(
       await checkDead(target, oldHosts);
     };
     await onStart(session);
-    const fence = {
-      ...fenceLeg(parts.fence, plan),
-      ...{ check: watch, precondition: NOTHING },
-    };
+    const fence = { ...fenceLeg(parts.fence, plan), ...{ check: watch, precondition: NOTHING } };
     const fenced = await execute([fence], session, { direction: "forward" });
     const { part, exclude, drop } = waitUntilStarted(parts.rows, target);
     const rows = { ...rowsLeg(part, plan), ...{ check: watch, precondition: NOTHING, exclude } };

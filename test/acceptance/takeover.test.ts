@@ -95,11 +95,7 @@ for (const engine of engines("mysql", "postgresql"))
   });
 
 test("on Juno, which has no field for it, the plan must know a tenant's root filesystem", async (t) => {
-  const made = await deployFiles(t, {
-    ...GIVEN,
-    ironic: { more: GIVEN.ironic.more },
-    site: SITE,
-  });
+  const made = await deployFiles(t, { ...GIVEN, ironic: { more: GIVEN.ironic.more }, site: SITE });
   const { at, reader, plan, ironic, folder } = made;
   const planned = () => runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
   const verify = (status: number) =>

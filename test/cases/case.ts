@@ -44,9 +44,7 @@ export interface Case {
   } | null;
   /** Host -> path -> file text or link target; null: a folder. "*" for all hosts. */
   readonly tftp?: {
-    readonly [host: string]: {
-      readonly [path: string]: string | { readonly link: string } | null;
-    };
+    readonly [host: string]: { readonly [path: string]: string | { readonly link: string } | null };
   };
   readonly ironic?: {
     /** A name in mappings/targets; default: Juno. */

@@ -255,10 +255,7 @@ export function novaConfs(
       host: own,
       compute_driver,
       ...baremetal
-    }: NonNullable<typeof options> = {
-      power_manager: "nova.virt.baremetal.ipmi.IPMI",
-      ...options,
-    };
+    }: NonNullable<typeof options> = { power_manager: "nova.virt.baremetal.ipmi.IPMI", ...options };
     const lines = Object.entries(baremetal).flatMap(([key, value]) =>
       value === null ? [] : `${key} = ${value}`,
     );

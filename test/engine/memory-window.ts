@@ -176,9 +176,9 @@ export function close(of: Doors, pace: Partial<Pace> = {}): Promise<Opened> {
   const leg: WindowLeg<Door, Specified> = {
     ...{ part: closer(of), command: "close", pace: { ...ONE_BY_ONE, ...pace } },
     async *changes(ours: ReadonlyMap<string, StartedChange>) {
-      yield [...of.at.keys()].toReversed().map((id) => ({
-        ...{ id, was: String(ours.get(id)?.observed[0]?.was) },
-      }));
+      yield [...of.at.keys()]
+        .toReversed()
+        .map((id) => ({ ...{ id, was: String(ours.get(id)?.observed[0]?.was) } }));
     },
   };
   return gathered((ends) => windowBack(leg, sessionOf(of), ends));

@@ -64,9 +64,7 @@ test("what rollbacks left counts once, in journals that say it each time too, un
     settled: readonly string[],
     conflicts: readonly string[],
     span = { from: 0, to: 2 },
-  ): Entry => ({
-    ...{ do: "undone", ...about, ...span, removed: 0, gone: 0, settled, conflicts },
-  });
+  ): Entry => ({ ...{ do: "undone", ...about, ...span, removed: 0, gone: 0, settled, conflicts } });
   const back = [begin, done(), undo("all"), undone([], ["node:a", "port:x"])];
   const leftOf = (...more: readonly Entry[]): readonly unknown[] => {
     const { skipped: left } = ownershipOf([...back, ...more], "ironic", "p");

@@ -66,10 +66,12 @@ test("a secret that somebody put into Ironic is told as a difference, and not sh
       column,
       typeof value === "string" ? value : JSON.stringify(value),
     ]);
-    await held.clone().update({
-      ...{ driver_info: as.driver_info, instance_info: as.instance_info },
-      ...Object.fromEntries(columns),
-    });
+    await held
+      .clone()
+      .update({
+        ...{ driver_info: as.driver_info, instance_info: as.instance_info },
+        ...Object.fromEntries(columns),
+      });
     await lookedAt(made, change === CHANGES[0] ? FORMATS : ["json"]);
   }
 });
@@ -77,12 +79,14 @@ test("a secret that somebody put into Ironic is told as a difference, and not sh
 test("a node somebody else enrolled is told as a conflict, its secrets not shown", async (t) => {
   const made = await deploySecrets("sqlite", t);
   const { at, source, reader, writer, plan } = made;
-  await made.ironic.db("nodes").insert({
-    uuid: NODE,
-    driver: "fake",
-    driver_info: JSON.stringify({ ipmi_password: made.watch(canary("theirs")).text }),
-    extra: JSON.stringify({ token: made.watch(canary("token in extra")).text }),
-  });
+  await made.ironic
+    .db("nodes")
+    .insert({
+      uuid: NODE,
+      driver: "fake",
+      driver_info: JSON.stringify({ ipmi_password: made.watch(canary("theirs")).text }),
+      extra: JSON.stringify({ token: made.watch(canary("token in extra")).text }),
+    });
   for (const [status, words] of [
     [0, ["extract", ...at, ...source]],
     [0, ["plan", ...at, ...reader, ...plan, "--allow-other-nodes", "--diff", "--all"]],

@@ -144,12 +144,14 @@ for (const engine of engines()) {
       const words = applying(made, "-q");
       const paused = await pausedAt("begin.after:1", [...words, "--debug"], made.env);
       const other = made.watch(canary(`password of the other by ${place}`));
-      await made.ironic.db("nodes").insert({
-        uuid: "f0000000-0000-4000-8000-000000000099",
-        driver: "fake",
-        driver_info: JSON.stringify({ ipmi_password: other.text }),
-        [place]: column,
-      });
+      await made.ironic
+        .db("nodes")
+        .insert({
+          uuid: "f0000000-0000-4000-8000-000000000099",
+          driver: "fake",
+          driver_info: JSON.stringify({ ipmi_password: other.text }),
+          [place]: column,
+        });
       const before = await digest(made.ironic);
       paused.signal("SIGUSR2");
       const ran = await paused.ended;

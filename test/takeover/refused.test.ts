@@ -65,9 +65,11 @@ test("what stands against one machine keeps it, and the others go", async (t) =>
 
 test("a request that waits is told before the move", async (t) => {
   const cloud = await hostCloud(t);
-  await cloud.db("instance_actions").insert({
-    ...{ action: "stop", instance_uuid: uuidOf("instance", 1), start_time: ago(100), deleted: 0 },
-  });
+  await cloud
+    .db("instance_actions")
+    .insert({
+      ...{ action: "stop", instance_uuid: uuidOf("instance", 1), start_time: ago(100), deleted: 0 },
+    });
   const planned = await cloud.host(...PLAN, "-f", "json");
   assert.match(planned.out, /N2I-D266/);
   const waits =

@@ -12,9 +12,7 @@ export const explainOptions: Declared = {
 export const demoOptions: Declared = {
   command: "demo",
   describe: "Run the whole migration of a sample deployment, on SQLite files in a temporary folder",
-  options: {
-    keep: string("A new or empty folder for the files of the demo and its report"),
-  },
+  options: { keep: string("A new or empty folder for the files of the demo and its report") },
   examples: ["$0 demo --keep sample"],
 };
 

@@ -81,9 +81,7 @@ export const SERVE = {
     ...{ oneOf: CHECKS.oneOf, want: [...CHECKS.want, ...SWITCHING.want] },
     exclude: SWITCHING.exclude,
     options: options("127.0.0.1:6386", "Ironic's", {
-      state: string("Folder with a run for each accepted switchover", {
-        demandOption: true,
-      }),
+      state: string("Folder with a run for each accepted switchover", { demandOption: true }),
       ...SWITCHING.options,
     }),
     examples: ["$0 serve switchover --state /var/lib/n2i --keystone-url https://keystone:5000"],

@@ -29,9 +29,7 @@ export function withMachines(view: View, find: FindMachine): View {
     // Not in data formats, because scripts may count columns.
     data: view.data ?? view.columns,
     narrow: view.brief ?? view.data ?? view.columns,
-    ...(view.brief !== undefined && {
-      brief: [...view.brief, ...added.map(([title]) => title)],
-    }),
+    ...(view.brief !== undefined && { brief: [...view.brief, ...added.map(([title]) => title)] }),
     columns: [...view.columns, ...added.map(([title]) => title)],
     rows: rows(),
   };

@@ -187,7 +187,4 @@ export const SYSTEM_CLOCK: Timers = {
   },
 };
 
-export const SYSTEM_CHANCE: Chance = {
-  bytes: randomBytes,
-  fraction: Math.random,
-};
+export const SYSTEM_CHANCE: Chance = { bytes: randomBytes, fraction: Math.random };

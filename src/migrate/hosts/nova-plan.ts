@@ -38,9 +38,7 @@ export interface NovaRequest {
 }
 
 /** How Nova uses flavors on the target's release, and whether all its machines have one host. */
-type NovaTraits = Pick<FlavorsRequest, "classes" | "copies"> & {
-  readonly clustered: boolean;
-};
+type NovaTraits = Pick<FlavorsRequest, "classes" | "copies"> & { readonly clustered: boolean };
 
 export interface NovaPlaces {
   readonly database: Database;

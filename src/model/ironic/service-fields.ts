@@ -145,9 +145,7 @@ export const SERVICE_FIELDS: readonly ServiceField[] = [
     only: isTypeOfImage,
   }),
   always("instance_info.image_source", "takeover", "2026.1", RAMDISK, { only: isRenamed }),
-  empty("instance_info.original_image_source", "takeover", "2026.1", RAMDISK, {
-    only: isRenamed,
-  }),
+  empty("instance_info.original_image_source", "takeover", "2026.1", RAMDISK, { only: isRenamed }),
   empty("instance_info.boot_iso", "takeover", "2026.1", RAMDISK, { only: isRenamed }),
   always("driver_internal_info.is_whole_disk_image", "takeover", "2026.1", RAMDISK, {
     only: isRenamed,

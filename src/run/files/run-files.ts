@@ -67,10 +67,7 @@ export interface VerifiedState {
 }
 
 export interface NovaState {
-  readonly plan: {
-    readonly sha256: string;
-    readonly counts: NovaPlanCounts;
-  } | null;
+  readonly plan: { readonly sha256: string; readonly counts: NovaPlanCounts } | null;
   readonly entries: Entries;
   /** Rows that are still changed, although their machines left Ironic. Absent: none. */
   readonly remaining?: RemainingRows | Missing;

@@ -42,10 +42,7 @@ export function openNative(
   conductor: ConductorIpmitool,
   bmcAt: BmcAt = () => undefined,
   clock?: Timers,
-): {
-  readonly ask: PowerProbe;
-  readonly close: () => Promise<void>;
-} {
+): { readonly ask: PowerProbe; readonly close: () => Promise<void> } {
   const suites = (listed: readonly number[] | null) => suiteOrder(conductor, listed);
   const asksList = conductor === "1.8.19";
   const client = openClient({ ...SESSION_DEFAULTS, suites, asksList }, clock);

@@ -179,9 +179,7 @@ function releaseFor(
     throw new MigrationError(
       "N2I-E208",
       `the microversions of ${url} are those of several releases: ${names}`,
-      {
-        fix: "Find out which release is running, then pass --ironic-release.",
-      },
+      { fix: "Find out which release is running, then pass --ironic-release." },
     );
   return only;
 }

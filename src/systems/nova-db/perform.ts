@@ -48,11 +48,13 @@ interface Change {
 /** Changes with the same name share a statement. */
 function changesOf(steps: readonly NovaStep[]): readonly Change[] {
   return [...grouped(steps.map(changeOf), ({ name }) => name).values()].flatMap((same) =>
-    same.slice(0, 1).map((first) => ({
-      ...first,
-      keys: same.flatMap(({ keys }) => keys),
-      added: same.flatMap(({ added }) => added),
-    })),
+    same
+      .slice(0, 1)
+      .map((first) => ({
+        ...first,
+        keys: same.flatMap(({ keys }) => keys),
+        added: same.flatMap(({ added }) => added),
+      })),
   );
 }
 

@@ -81,9 +81,7 @@ export async function takeMachines(
     plan.manifest.counts.verdicts.move === 0
       ? none
       : await counting(taking, `of ${from} over`, ({ onMoved }) =>
-          performLegacy(run, now, plan, sink, {
-            ...{ silent: lease.ttl, agent, signal, onMoved },
-          }),
+          performLegacy(run, now, plan, sink, { ...{ silent: lease.ttl, agent, signal, onMoved } }),
         );
   return {
     moved: resumed.done.size + moved.made + moved.found,

@@ -43,9 +43,7 @@ export function takeOverLegacy(
     throw new MigrationError(
       "N2I-E100",
       "--to accepts only this host, to which --tftp-root belongs",
-      {
-        fix: "To use more hosts, run host plan and host move on each host.",
-      },
+      { fix: "To use more hosts, run host plan and host move on each host." },
     );
   return inRun(
     options.run,

@@ -47,9 +47,7 @@ export async function leaseParts(database: Database) {
     throw new MigrationError(
       "N2I-E360",
       `${database.label}: ${unexpected.join(", ")} already exists, but not as created by host schema extend`,
-      {
-        fix: "Rename it, or remove it if it is not needed. Then run extend again.",
-      },
+      { fix: "Rename it, or remove it if it is not needed. Then run extend again." },
     );
   const has = new Set([...columns, ...tables].map(nameOf));
   const all = [...Object.keys(LEASE_TABLES), ...LEASE_COLUMNS.map(nameOf)];

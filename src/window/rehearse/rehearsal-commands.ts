@@ -58,10 +58,7 @@ const OVERRIDES: {
   readonly [code: string]: { readonly options: Partial<ApplyOptions>; readonly how: string };
 } = {
   "N2I-E304": { options: { skipBlocked: true }, how: "without the excluded machines" },
-  "N2I-E307": {
-    options: { powerMaxAge: Number.MAX_VALUE },
-    how: "with the old readings",
-  },
+  "N2I-E307": { options: { powerMaxAge: Number.MAX_VALUE }, how: "with the old readings" },
 };
 
 /** Runs the commands until one refuses. @returns false if it was stopped */

@@ -154,10 +154,7 @@ async function novaTotals(run: RunFolder, plan: Footer<PlanCounts>): Promise<Nov
   const findings: Finding[] = [];
   for await (const batch of files.findings())
     findings.push(...batch.slice(0, Math.max(0, MOST - findings.length)));
-  return {
-    ...{ counts: files.counts, findings },
-    groups: [...groups.values()],
-  };
+  return { ...{ counts: files.counts, findings }, groups: [...groups.values()] };
 }
 
 /** At most this many findings of Nova's own rows are listed. */

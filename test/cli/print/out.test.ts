@@ -26,9 +26,7 @@ test("a slow reader slows the rows down: little is held in between", async () =>
 });
 
 test("a stream that breaks is a refusal, not a hang", async () => {
-  const full = new Writable({
-    write: (_chunk, _encoding, done) => done(new Error("ENOSPC")),
-  });
+  const full = new Writable({ write: (_chunk, _encoding, done) => done(new Error("ENOSPC")) });
   await assert.rejects(writeAll(full, ["a", "b"]), { code: "N2I-E120" });
   await assert.rejects(writeAll(full, ["a"]), { code: "N2I-E120" });
 });

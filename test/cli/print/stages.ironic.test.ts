@@ -32,10 +32,7 @@ child.wait()`;
   const run = spawnSync(
     PYTHON,
     ["-c", python, process.execPath, "--input-type=module", "-e", PROGRAM],
-    {
-      env: { ...process.env, TERM: "xterm", CI: "", ...env },
-      encoding: "utf8",
-    },
+    { env: { ...process.env, TERM: "xterm", CI: "", ...env }, encoding: "utf8" },
   );
   return `${run.stderr}--\n${run.stdout}`.replaceAll("\r\n", "\n");
 }

@@ -158,10 +158,12 @@ test("check reads records of evacuations of a later Nova, and warns where it can
   const row = async () => (await checkRows(made, apiReader))("Evacuation records");
   assert.match(await row(), /^Success: null/);
   const { uuid } = await nova.db("instances").where({ id: 1 }).first();
-  await nova.db("migrations").insert({
-    ...{ instance_uuid: uuid, source_compute: "compute-9", status: "done", deleted: 0 },
-    migration_type: "evacuation",
-  });
+  await nova
+    .db("migrations")
+    .insert({
+      ...{ instance_uuid: uuid, source_compute: "compute-9", status: "done", deleted: 0 },
+      migration_type: "evacuation",
+    });
   assert.match(await row(), /^Failure: .* \(1\): .*from compute-9/);
   await nova.db.schema.dropTable("migrations");
   assert.match(

@@ -75,10 +75,12 @@ for (const engine of engines("sqlite", "mysql"))
     const [service] = await nova.db("services").max("id as id");
     const id = Number(service?.id) + 1;
     await nova.db("services").insert({ ...before.nova.get("services:1"), id, host: "new" });
-    await nova.db("compute_nodes").insert({
-      ...before.nova.get("compute_nodes:3"),
-      ...{ id: 503, service_id: id, hypervisor_type: "ironic" },
-    });
+    await nova
+      .db("compute_nodes")
+      .insert({
+        ...before.nova.get("compute_nodes:3"),
+        ...{ id: 503, service_id: id, hypervisor_type: "ironic" },
+      });
 
     await refused(
       [...words, ...writer, ...novaWriter, "--yes", "-c", "Compute node"],
@@ -113,18 +115,22 @@ for (const engine of engines("sqlite", "mysql"))
     await ends(0, act(["apply"]));
     const [service] = await nova.db("services").max("id as id");
     const id = Number(service?.id) + 1;
-    await nova.db("services").insert({
-      ...before.nova.get("services:1"),
-      ...{ id, host: "ironic-compute", disabled: false },
-    });
+    await nova
+      .db("services")
+      .insert({
+        ...before.nova.get("services:1"),
+        ...{ id, host: "ironic-compute", disabled: false },
+      });
     // More than a list of a message shows.
     const ids = Array.from({ length: 24 }, (_, index) => 501 + index);
-    await nova.db("compute_nodes").insert(
-      ids.map((added, index) => ({
-        ...before.nova.get(`compute_nodes:${Math.min(index + 1, 4)}`),
-        ...{ id: added, service_id: id, hypervisor_type: "ironic" },
-      })),
-    );
+    await nova
+      .db("compute_nodes")
+      .insert(
+        ids.map((added, index) => ({
+          ...before.nova.get(`compute_nodes:${Math.min(index + 1, 4)}`),
+          ...{ id: added, service_id: id, hypervisor_type: "ironic" },
+        })),
+      );
     const shown = await runs(0, [
       ...["rollback", ...at, ...reader, ...source.slice(2, 4), "--node", "2", "--plan"],
       ...["-f", "csv"],

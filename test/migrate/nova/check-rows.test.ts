@@ -166,9 +166,9 @@ test("flavors of nova_api are looked at there, by the plan that changes them", a
   assert.match(rows("Privileges"), /^Success: null/);
   assert.match(rows("Images"), /^Success: Each image is specified/);
   assert.match(rows("Instance mappings"), /^Failure: .* \(2\): /);
-  await made.api.db("flavor_extra_specs").insert({
-    ...{ id: 90, flavor_id: 3, key: "baremetal:deploy_kernel_id", value: "old" },
-  });
+  await made.api
+    .db("flavor_extra_specs")
+    .insert({ ...{ id: 90, flavor_id: 3, key: "baremetal:deploy_kernel_id", value: "old" } });
   await checkSays(
     made,
     "Flavors",

@@ -93,23 +93,29 @@ for (const engine of engines()) {
     const kvm = { uuid: "another", host: "kvm-1", node: "kvm-1", deleted: 0 };
     await at.nova("instances").insert({ ...kvm, id: 99 });
     await at.nova("migrations").insert([MIGRATION, { ...MIGRATION, instance_uuid: "another" }]);
-    await at.nova("block_device_mapping").insert({
-      ...{ device_name: "vda", delete_on_termination: false, deleted: 0, boot_index: 0 },
-      ...{ instance_uuid: INSTANCE, volume_id: "v-1" },
-    });
-    await at.nova("instance_type_extra_specs").insert({
-      ...{ instance_type_id: 1, key: "baremetal:deploy_kernel_id", value: "old", deleted: 0 },
-      ...(engine !== "postgresql" && { id: 9 }),
-    });
+    await at
+      .nova("block_device_mapping")
+      .insert({
+        ...{ device_name: "vda", delete_on_termination: false, deleted: 0, boot_index: 0 },
+        ...{ instance_uuid: INSTANCE, volume_id: "v-1" },
+      });
+    await at
+      .nova("instance_type_extra_specs")
+      .insert({
+        ...{ instance_type_id: 1, key: "baremetal:deploy_kernel_id", value: "old", deleted: 0 },
+        ...(engine !== "postgresql" && { id: 9 }),
+      });
     const node = { driver: "fake", maintenance: false, extra: "{}", console_enabled: false };
     const ours = { power_state: "power off", extra: '{"nova_bm": {"id": 1}}', maintenance: true };
     await at.ironic("nodes").insert([
       { ...node, ...ours, uuid: NODE, instance_uuid: INSTANCE },
       { ...node, uuid: caseUuid("node", 9) },
     ]);
-    await at.ironic("conductors").insert({
-      ...{ hostname: "cond-1", drivers: "[]", online: true, updated_at: "2099-01-01 00:00:00" },
-    });
+    await at
+      .ironic("conductors")
+      .insert({
+        ...{ hostname: "cond-1", drivers: "[]", online: true, updated_at: "2099-01-01 00:00:00" },
+      });
     const { status, bad, of } = await rowsOf(at.words);
     assert.deepEqual(bad, [
       "Plan can be applied",

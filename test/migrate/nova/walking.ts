@@ -41,10 +41,12 @@ export async function computeStarts({
   const none = { vcpus: 0, memory_mb: 0, local_gb: 0, vcpus_used: 0, memory_mb_used: 0 };
   await nova.db("compute_nodes").del();
   for (const id of [1, 2, 3, 4])
-    await nova.db("compute_nodes").insert({
-      ...{ id, service_id: 2 - (id % 2), hypervisor_hostname: caseUuid("node", id), deleted: 0 },
-      ...{ ...none, local_gb_used: 0, hypervisor_type: "ironic", hypervisor_version: 1 },
-      cpu_info: "",
-    });
+    await nova
+      .db("compute_nodes")
+      .insert({
+        ...{ id, service_id: 2 - (id % 2), hypervisor_hostname: caseUuid("node", id), deleted: 0 },
+        ...{ ...none, local_gb_used: 0, hypervisor_type: "ironic", hypervisor_version: 1 },
+        cpu_info: "",
+      });
   await ironic.db("nodes").update({ power_state: "power on" });
 }

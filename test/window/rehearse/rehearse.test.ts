@@ -207,11 +207,13 @@ for (const engine of engines("sqlite", "mysql"))
       site: SITE,
     }));
     const { at, source, reader, plan, ironic } = made;
-    await ironic.db("nodes").insert({
-      uuid: "d0000000-0000-4000-8000-000000000001",
-      driver: "fake",
-      driver_info: JSON.stringify({ ipmi_password: made.watch(canary("theirs")).text }),
-    });
+    await ironic
+      .db("nodes")
+      .insert({
+        uuid: "d0000000-0000-4000-8000-000000000001",
+        driver: "fake",
+        driver_info: JSON.stringify({ ipmi_password: made.watch(canary("theirs")).text }),
+      });
     const words = async () => [
       ...["rehearse", ...at, "--ironic-db", (await restored(t, made, ironic)).url],
       ...["--yes", "--debug"],

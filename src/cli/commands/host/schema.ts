@@ -7,10 +7,7 @@ import {
 import { exitWith, type ListArgs, sinkOf } from "../shared.ts";
 
 export async function hostSchemaCommand(
-  args: ListArgs & {
-    readonly change: "extend" | "status" | "revert";
-    readonly novaBmDb: string;
-  },
+  args: ListArgs & { readonly change: "extend" | "status" | "revert"; readonly novaBmDb: string },
 ): Promise<void> {
   const sink = sinkOf(args);
   switch (args.change) {

@@ -27,9 +27,7 @@ const WHERE = {
   from: string("Compute host to move machines from"),
   to: list(
     "Compute host to move machines to. Several hosts (comma-separated or repeated) share the machines",
-    {
-      ...{ demandOption: true, form: [/[^,]/, "the name of a compute host"] },
-    },
+    { ...{ demandOption: true, form: [/[^,]/, "the name of a compute host"] } },
   ),
 };
 
@@ -48,9 +46,7 @@ const BOOT = {
   "my-ip": string("Address of this host for booting machines, set on Neutron ports"),
 };
 
-const PURGED = {
-  "queue-purged": flag("You confirm that the message queue compute.HOST is empty"),
-};
+const PURGED = { "queue-purged": flag("You confirm that the message queue compute.HOST is empty") };
 
 const CHANGES = ["extend", "status", "revert"];
 const ACTING = common("no-window", "yes");
@@ -123,9 +119,7 @@ export const HOST = {
     command: "host readmit <compute>",
     describe: "Allow a fenced host to serve machines again",
     positional: [argument("compute", "the fenced compute host")],
-    options: {
-      ...{ ...RUN, ...NOVA_BM, ...needed("nova-db"), ...PURGED, ...ACTING },
-    },
+    options: { ...{ ...RUN, ...NOVA_BM, ...needed("nova-db"), ...PURGED, ...ACTING } },
     examples: ["$0 host readmit A --run h2 --queue-purged"],
   },
   verify: {

@@ -13,9 +13,7 @@ export const bootOptions: Declared = {
     from: perHost("DIR", "old tree with kernels and ramdisks (default: the same tree)"),
     "served-as": string(
       "Path of the tree in boot files, if it differs from --tftp-root: /tftpboot",
-      {
-        form: [/^\/[!-~]*$/, "an absolute path without spaces, in ASCII"],
-      },
+      { form: [/^\/[!-~]*$/, "an absolute path without spaces, in ASCII"] },
     ),
     ...nodeOption("Only this machine"),
     plan: flag("Only show the changes"),

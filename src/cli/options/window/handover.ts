@@ -14,10 +14,7 @@ export const handoverOptions: Declared = {
       { least: 1 },
     ),
     "per-minute": number("Maximum number of machines to release per minute", { above: 0 }),
-    deadline: number("Maximum seconds for the takeover of one machine", {
-      default: 900,
-      above: 0,
-    }),
+    deadline: number("Maximum seconds for the takeover of one machine", { default: 900, above: 0 }),
     "max-failures": number("Stop after this number of new failures", { default: 1, least: 1 }),
     "conductor-log": list("Conductor log to quote for failures: FILE or FILE:LINE. Repeatable"),
     undo: flag("Put the machines that this run released back into maintenance"),

@@ -30,11 +30,7 @@ interface IpmiLogin {
 /** How a machine's power is read, always from its driver_info. */
 export type PowerMethod = (
   | { readonly kind: "ipmi"; readonly login: IpmiLogin }
-  | {
-      readonly kind: "virtual";
-      readonly host: VirtualPower;
-      readonly macs: readonly string[];
-    }
+  | { readonly kind: "virtual"; readonly host: VirtualPower; readonly macs: readonly string[] }
   /** No query is possible. The verdict gives the reason. */
   | {
       readonly kind: "none";

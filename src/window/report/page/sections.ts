@@ -84,18 +84,20 @@ function findings({ totals }: ReportFacts): string {
   const { found } = totals;
   if (found.length === 0) return section("Findings", "<p>Nothing was found.</p>");
   const most = Math.max(...found.map(({ machines, elsewhere }) => Math.max(machines, elsewhere)));
-  const rows = found.slice(0, MOST).map((one) => [
-    ...findingCells(one),
-    ...[one.machines + one.elsewhere, one.open + one.elsewhere, one.accepted].map((count) =>
-      count === 0 ? { markup: "–", of: "number" as const } : cell(count),
-    ),
-    {
-      markup: bar(one.severity, one.machines + one.elsewhere - one.accepted, one.accepted, most),
-    },
-    {
-      markup: `<strong>${escaped(FINDINGS[one.code].title)}</strong><p class="aside">${escaped(FINDINGS[one.code].advice)}</p>`,
-    },
-  ]);
+  const rows = found
+    .slice(0, MOST)
+    .map((one) => [
+      ...findingCells(one),
+      ...[one.machines + one.elsewhere, one.open + one.elsewhere, one.accepted].map((count) =>
+        count === 0 ? { markup: "–", of: "number" as const } : cell(count),
+      ),
+      {
+        markup: bar(one.severity, one.machines + one.elsewhere - one.accepted, one.accepted, most),
+      },
+      {
+        markup: `<strong>${escaped(FINDINGS[one.code].title)}</strong><p class="aside">${escaped(FINDINGS[one.code].advice)}</p>`,
+      },
+    ]);
   const titles = ["Code", "Severity", "All", "Open", "Accepted", "Share"];
   return tableSection("Findings", [...titles, "Meaning and action"], rows);
 }

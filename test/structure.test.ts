@@ -18,20 +18,20 @@ const LAYERS: readonly (readonly string[])[] = [
 
 /** Lines of TypeScript at most, by folder of src. They may only fall; the target is 65,000 in all. */
 const CEILINGS: Readonly<Record<string, number>> = {
-  cli: 6342,
+  cli: 6321,
   demo: 210,
   engine: 1503,
-  lib: 5663,
+  lib: 5660,
   manage: 4394,
-  migrate: 12200,
-  model: 5316,
+  migrate: 12191,
+  model: 5313,
   proxy: 661,
-  run: 3988,
-  serving: 1254,
-  switchover: 4256,
-  systems: 14861,
-  takeover: 7181,
-  window: 9669,
+  run: 3983,
+  serving: 1252,
+  switchover: 4254,
+  systems: 14857,
+  takeover: 7159,
+  window: 9665,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */

@@ -202,8 +202,7 @@ export type MachinesOf = Pick<ReadonlyMap<number, MachineOf>, "get">;
  */
 export function queryDigest(query: string, secrets: readonly (Json | undefined)[]): string {
   const values = secrets.map((secret) => (isSealed(secret) ? secret.secret : (secret ?? null)));
-  const text = JSON.stringify([query, ...values]);
-  return hash("sha256", text).slice(0, 16);
+  return hash("sha256", JSON.stringify([query, ...values])).slice(0, 16);
 }
 
 /**

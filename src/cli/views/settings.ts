@@ -3,8 +3,7 @@ import { PLACEHOLDER, type SettingRow } from "../../model/settings.ts";
 import type { DesiredSettings } from "../../window/config/judge.ts";
 
 export function settingsText({ settings, release }: DesiredSettings): string {
-  const sections = [...new Set(settings.map(({ section }) => section))];
-  const parts = sections.map((section) =>
+  const parts = [...new Set(settings.map(({ section }) => section))].map((section) =>
     [
       `[${section}]`,
       ...settings

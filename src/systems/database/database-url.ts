@@ -92,8 +92,7 @@ function labelOf(parts: Omit<Parts, "label">, usual: number): string {
 
 /** A closure holds the password, and inspect and JSON omit it. */
 function guarded(parts: Parts, password: string | null): DatabaseAddress {
-  const open = (): Parts => parts;
-  const hide = { value: open, enumerable: false };
+  const hide = { value: (): Parts => parts, enumerable: false };
   return Object.defineProperties(
     { ...parts, password: () => password },
     { toJSON: hide, [inspect.custom]: hide },

@@ -6,8 +6,8 @@ import { openRun } from "../../../run/files/run-folder.ts";
 import { kindOf } from "../../../run/files/run-kind.ts";
 import { nextCommand } from "../../../run/next.ts";
 import type { LegacyPlaces } from "../../../takeover/baremetal/legacy-clients.ts";
-import { moveHosts } from "../../../takeover/host-move.ts";
 import type { HostMoved } from "../../../takeover/host-moves.ts";
+import { moveHosts } from "../../../takeover/host-takeover.ts";
 import { checkMode } from "../given-options.ts";
 import { exitWith, type ListArgs, note, printMessage, printResult, sinkOf } from "../shared.ts";
 

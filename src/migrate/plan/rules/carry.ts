@@ -80,8 +80,7 @@ function carryNode(
   if (row.last_error !== null) lost.push("last_error");
   row.last_error = null;
   const info = row.driver_internal_info ?? null;
-  const inside = isObject(info) ? Object.keys(info) : [];
-  for (const key of inside)
+  for (const key of isObject(info) ? Object.keys(info) : [])
     if (doc.silent[`driver_internal_info.${key}`] === undefined)
       lost.push(`driver_internal_info.${key}`);
   row.driver_internal_info = {};

@@ -244,8 +244,7 @@ function classesOf(
 ): ReadonlyMap<Setting, Class | null> {
   const bySize = new Map<string, Class[]>();
   const note = (size: string, one: Class) => bySize.set(size, [...(bySize.get(size) ?? []), one]);
-  const nodes = new Map(entries.map(({ size, node }) => [size, node]));
-  for (const [size, node] of nodes)
+  for (const [size, node] of new Map(entries.map(({ size, node }) => [size, node])))
     for (const flavor of flavors) {
       const found = hasExactSize(flavor, node) ? flavorClass(flavor) : null;
       if (found !== null) note(size, found);

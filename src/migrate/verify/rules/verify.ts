@@ -157,8 +157,7 @@ function judge(
   const uuid = String(planned.uuid);
   const { differs: changed, allowed } = compareRow(planned, found, same);
   if (resource === "node" && found.automated_clean === false) tally.uncleaned.push(uuid);
-  const stages = resource === "node" && isStaged(planned, found);
-  if (stages) tally.staged += 1;
+  if (resource === "node" && isStaged(planned, found)) tally.staged += 1;
   else if (allowed.length > 0) tally.ironics_own += 1;
   const open = settled && resource === "node" ? unsettled(planned, found) : [];
   const subject = { resource, uuid, bm_node_id: machine };

@@ -207,7 +207,7 @@ test("a machine that every rollback has to leave is kept by a new apply, and the
   const refused = await run(["finish", ...made.at, ...made.writer, "--yes", "-q"]);
   assert.match(
     refused.out,
-    /^Resolve the rows that .* would leave, .*\. Or load .* again with apply\.$/m,
+    /^Resolve the rows that .* would leave, .*\. Alternatively, load .* again with apply\.$/m,
   );
   await ends(2, made.act(["apply"]));
   assert.equal((await made.ironic.db("nodes")).length, 4);

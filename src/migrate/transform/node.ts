@@ -27,7 +27,7 @@ export interface Chosen {
 
 /** A node's record, with the input of its ports. */
 export interface MadeNode extends Made {
-  readonly sources: RuleSources;
+  readonly sources: ReturnType<typeof machineSources>;
   readonly keeps: boolean;
   readonly port: SettledRules;
 }
@@ -188,7 +188,7 @@ function machineSources(
   { keeps, conf, capabilities: able }: RulesFor,
   target: TargetDoc,
   reading: PowerReading | undefined,
-): RuleSources {
+) {
   const { node, nova } = machine;
   const flavor = nova?.instance?.flavor ?? null;
   const reaped = nova?.instance?.deleted === true;
@@ -221,5 +221,5 @@ function machineSources(
     boot: fieldsOf(bootSource(machine, site, target)),
     machine: fields,
     power: reading?.power ? { state: `power ${reading.power}` } : null,
-  };
+  } satisfies RuleSources;
 }

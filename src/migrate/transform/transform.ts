@@ -169,13 +169,13 @@ function portOf(
   { sources, port: rules }: MadeNode,
 ): Made {
   const uuid = portUuid(node.uuid?.toLowerCase() ?? "", address);
-  const portSource = {
-    ...sources,
-    bm_interfaces: row === null ? null : columnsOf(row),
-    port: { uuid, address, vif },
-  };
+  // By name, because a spread takes longer than all rules of a port.
+  const { bm_nodes, nova, flavor, image, boot, machine, power } = sources;
+  const bm_interfaces = row === null ? null : columnsOf(row);
+  const port = { uuid, address, vif };
+  const all = { bm_nodes, nova, flavor, image, boot, machine, power, bm_interfaces, port };
   const where = row === null ? `bm_nodes.id=${node.id}` : `bm_interfaces.id=${row.id}`;
-  return makeRecord("port", rules, portSource, where);
+  return makeRecord("port", rules, all, where);
 }
 
 const NONE: readonly Finding[] = [];

@@ -6,7 +6,7 @@ import { createTemp } from "../../lib/files/temp-file.ts";
 import { footerLine, LONGEST_LINE } from "./artefact-form.ts";
 import type { RunFolder } from "./run-folder.ts";
 
-/** Characters per write. */
+/** Bytes per write. */
 const BLOCK = 512 * 1024;
 /** Bytes between two syncs, so that the last one is short. */
 const SYNC_EVERY = 32 * 1024 * 1024;
@@ -25,18 +25,18 @@ export async function createArtefact(
   const path = `${run.path}/${name}`;
   const writeAll = writerTo(temp.handle);
   const hash = createHash("sha256");
-  let pending: string[] = [];
-  let length = 0; // characters
+  let block = Buffer.allocUnsafe(BLOCK);
+  let used = 0; // bytes
   let lines = -1; // without the header
   let disk: Promise<void> = Promise.resolve();
 
   /** Queues the block. @returns the wait for the previous block, so at most two are in memory */
   const flush = (): Promise<void> => {
-    const block = Buffer.from(pending.join(""));
+    const full = block.subarray(0, used);
     const before = disk;
-    hash.update(block);
-    [pending, length] = [[], 0];
-    disk = before.then(() => writeAll(block));
+    hash.update(full);
+    [block, used] = [Buffer.allocUnsafe(BLOCK), 0];
+    disk = before.then(() => writeAll(full));
     disk.catch(() => undefined); // the next write or finish gets the error
     const wait = before.catch(fail);
     wait.catch(() => undefined); // optional to await, because finish also fails
@@ -52,12 +52,14 @@ export async function createArtefact(
     const text = typeof line === "string" ? line : JSON.stringify(line);
     if (text.includes("\n")) throw new Error("a line of an artefact holds a newline");
     lines += 1;
-    // UTF-8 needs at most three bytes for a UTF-16 unit.
-    const size = text.length * 3 > LONGEST_LINE ? Buffer.byteLength(text) : 0;
+    const room = text.length * 3 + 1; // UTF-8 needs at most three bytes for a UTF-16 unit
+    const wait = used + room > block.length && used > 0 ? flush() : undefined;
+    if (room > block.length) block = Buffer.allocUnsafe(room);
+    // Strings that wait for a block would survive, and be copied, in V8's young generation.
+    const size = block.write(`${text}\n`, used);
     if (size > LONGEST_LINE) return disk.catch(fail).then(() => fail(tooLong(path, lines, size)));
-    pending.push(`${text}\n`);
-    length += text.length + 1;
-    return length < BLOCK ? undefined : flush();
+    used += size;
+    return wait;
   };
 
   const { format, ...rest } = header;

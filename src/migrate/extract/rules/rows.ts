@@ -138,10 +138,11 @@ function inspectMac(value: unknown, table: string, id: number, column: string): 
 }
 
 function nulCharacters(table: string, row: BmNode | BmInterface): readonly Finding[] {
-  return Object.entries(columnsOf(row)).flatMap(([column, value]) => {
-    if (typeof value !== "string" || !value.includes("\0")) return NONE;
-    return [finding("N2I-D009", `${table}.id=${row.id} ${column}`, "contains a NUL character")];
-  });
+  return Object.entries(columnsOf(row))
+    .filter(([, value]) => typeof value === "string" && value.includes("\0"))
+    .map(([name]) =>
+      finding("N2I-D009", `${table}.id=${row.id} ${name}`, "contains a NUL character"),
+    );
 }
 
 /** Migration 006 and manual changes left interfaces. @source facts/nova-bm.md 1.4, 1.6 */

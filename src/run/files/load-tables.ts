@@ -50,11 +50,11 @@ function documentOf<T>(...path: readonly string[]): T {
  * @source facts/nova-bm.md 1.1-1.3, 4.3, 5.1; facts/ironic.md 1.1-1.4
  */
 export function loadTables(name: TablesName, version?: TablesVersion): Tables {
+  const cached = cutAt.get(`${name} ${version}`);
+  if (cached !== undefined) return cached;
   const document = documentOf<Document>("tables", `${name}.json`);
-  const requested = version ?? document.versions.at(-1) ?? 0;
-  const key = `${name} ${requested}`;
-  const tables = cutAt.get(key) ?? cutTo(document, name, requested);
-  cutAt.set(key, tables);
+  const tables = cutTo(document, name, version ?? document.versions.at(-1) ?? 0);
+  cutAt.set(`${name} ${version}`, tables);
   return tables;
 }
 

@@ -138,9 +138,10 @@ function inspectMac(value: unknown, table: string, id: number, column: string): 
 }
 
 function nulCharacters(table: string, row: BmNode | BmInterface): readonly Finding[] {
-  return Object.entries(columnsOf(row))
-    .filter(([, value]) => typeof value === "string" && value.includes("\0"))
-    .map(([name]) =>
+  const columns = columnsOf(row);
+  return Object.keys(columns)
+    .filter((name) => typeof columns[name] === "string" && columns[name].includes("\0"))
+    .map((name) =>
       finding("N2I-D009", `${table}.id=${row.id} ${name}`, "contains a NUL character"),
     );
 }

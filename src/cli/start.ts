@@ -1,4 +1,3 @@
-import { setFlagsFromString } from "node:v8";
 import { MigrationError } from "../lib/error.ts";
 import { endOnLostReader, endOnLostTerminal, endOnSignal } from "./interrupt.ts";
 import { ioOf } from "./io.ts";
@@ -7,11 +6,7 @@ import { run } from "./program.ts";
 /** Milliseconds after the command until the process exits, even if a socket is open. */
 const OVER = 3000;
 
-/** Limits the heap to twice the live data: streaming needs no more. V8's default is four times. */
-const FLAG = "--heap-growing-percent=100";
-
 export async function start(host: NodeJS.Process): Promise<void> {
-  setFlagsFromString(FLAG);
   host.umask(0o077);
   const processIo = ioOf(host);
   endOnSignal(host);

@@ -217,7 +217,12 @@ async function killed(cloud: TwoComputes): Promise<void> {
   const { host, verify, back } = tool(cloud, "killed");
   const words = ["--from", a.host, "--to", b.host, "--confirmed-down"];
   const shown = await host("takeover", ...words, "--plan");
-  ended(shown, 0, `task_state powering-off is set`, /stop of \S+ \S+ waits for the nova-compute/);
+  ended(
+    shown,
+    0,
+    `task_state powering-off is set`,
+    /stop, requested at \S+ \S+, waits for nova-compute on/,
+  );
   const taken = await host("takeover", ...words, "--site", accepting(cloud));
   ended(taken, 0, `purge_queue compute.${a.host}`);
   // The request that waits; what else Nova sent it meanwhile goes too.

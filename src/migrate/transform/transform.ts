@@ -168,10 +168,10 @@ function portOf(
   { address, vif, interface: row }: PortSource,
   { sources, port: rules }: MadeNode,
 ): Made {
-  const uuid = portUuid(node.uuid?.toLowerCase() ?? "", address);
   // By name, because a spread takes longer than all rules of a port.
   const { bm_nodes, nova, flavor, image, boot, machine, power } = sources;
   const bm_interfaces = row === null ? null : columnsOf(row);
+  const uuid = portUuid(node.uuid?.toLowerCase() ?? "", address);
   const port = { uuid, address, vif };
   const all = { bm_nodes, nova, flavor, image, boot, machine, power, bm_interfaces, port };
   const where = row === null ? `bm_nodes.id=${node.id}` : `bm_interfaces.id=${row.id}`;

@@ -25,15 +25,14 @@ export async function createArtefact(
   const path = `${run.path}/${name}`;
   const writeAll = writerTo(temp.handle);
   const hash = createHash("sha256");
-  let block = Buffer.allocUnsafe(BLOCK);
-  let used = 0; // bytes
+  // Lines are copied at once, because waiting strings would be copied by the garbage collector.
+  let [block, used] = [Buffer.allocUnsafe(BLOCK), 0];
   let lines = -1; // without the header
   let disk: Promise<void> = Promise.resolve();
 
   /** Queues the block. @returns the wait for the previous block, so at most two are in memory */
   const flush = (): Promise<void> => {
-    const full = block.subarray(0, used);
-    const before = disk;
+    const [full, before] = [block.subarray(0, used), disk];
     hash.update(full);
     [block, used] = [Buffer.allocUnsafe(BLOCK), 0];
     disk = before.then(() => writeAll(full));
@@ -55,7 +54,6 @@ export async function createArtefact(
     const room = text.length * 3 + 1; // UTF-8 needs at most three bytes for a UTF-16 unit
     const wait = used + room > block.length && used > 0 ? flush() : undefined;
     if (room > block.length) block = Buffer.allocUnsafe(room);
-    // Strings that wait for a block would survive, and be copied, in V8's young generation.
     const size = block.write(`${text}\n`, used);
     if (size > LONGEST_LINE) return disk.catch(fail).then(() => fail(tooLong(path, lines, size)));
     used += size;

@@ -141,9 +141,7 @@ function nulCharacters(table: string, row: BmNode | BmInterface): readonly Findi
   const columns = columnsOf(row);
   return Object.keys(columns)
     .filter((name) => typeof columns[name] === "string" && columns[name].includes("\0"))
-    .map((name) =>
-      finding("N2I-D009", `${table}.id=${row.id} ${name}`, "contains a NUL character"),
-    );
+    .map((at) => finding("N2I-D009", `${table}.id=${row.id} ${at}`, "contains a NUL character"));
 }
 
 /** Migration 006 and manual changes left interfaces. @source facts/nova-bm.md 1.4, 1.6 */

@@ -31,7 +31,7 @@ export async function watchHost(
   const [beat] = await readBeats(database, [host]);
   // The plan reports the missing service.
   if (beat === undefined) return undefined;
-  const end = moment() + seconds * 1000;
+  const end = moment() + (seconds + 1) * 1000; // the fence compares ages in whole seconds
   report(
     `Watching ${host} for ${Number(seconds.toFixed(1))} s: report_count ${beat.report_count}, last report ${beat.age} s ago.`,
   );

@@ -46,7 +46,7 @@ const USAGE = 41;
 /** Words with no meaning outside this project. Identifiers of src have none of them. */
 const PRIVATE_WORDS =
   /^(?:words|place|asked|why|lefts?|known|own|wanted|named|seen|word|held|hold|given|said|begun|kept|whole|there|shown|way|walk|far|sofar|looked|met|twice|aside|goes|came|became|sight|book|others|hands|gone|told|ours|stands?|standing|beside|tell|say|stays|leaves?|world|still|patience|wants|needs|surroundings|behind|together|strangers?|keeper|nobody|takers|cards|spoken|ahead|fits|reach|lacks|objections|hindrances|bring|dark)$/;
-/** Identifiers that have one of these words all the same. The list may only shrink. */
+/** Exceptions: identifiers that contain one of these words. The list may only shrink. */
 const NAMED_ELSEWHERE: readonly string[] = [
   // Names of JavaScript, Ironic and Nova, and texts of yargs and OpenSSH.
   ...["hasOwn", "is_whole_disk_image", "last_seen_up", "Given", "known"],

@@ -67,7 +67,7 @@ for (const engine of engines("sqlite", "mysql"))
     assert.equal(Number(ports?.n), 1 + kept + 1);
   });
 
-test("what was left goes with the next rollback, once the hand's work is undone", async (t) => {
+test("the next rollback removes skipped rows after the manual changes are reverted", async (t) => {
   const made = await loaded("sqlite", t);
   const uuid = fleetUuid(2);
   const set = (state: string | null): Promise<unknown> =>

@@ -121,7 +121,7 @@ for (const engine of engines())
       assert.match(wrong.out, new RegExp(`server ${SERVER}.*host`));
     });
 
-test("the preview shows what is done to Nova's row, and writes nothing", async (t) => {
+test("the preview shows the changes of Nova's row, and writes nothing", async (t) => {
   const at = await novaOf(t);
   const { goes } = await cloudOf(t);
   const before = await at.all();

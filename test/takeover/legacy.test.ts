@@ -174,7 +174,7 @@ test("port commands are printed for moved machines alone, quoted for a shell", a
   assert.equal(all.out.match(/^openstack port set /gm)?.length, 2, all.out);
 });
 
-test("an instance that is deleted while its machine moves is told by verify", async (t) => {
+test("verify reports an instance that was deleted while its machine was moved", async (t) => {
   const cloud = await legacyCloud(t, { machines: 1 });
   const { host, nova } = cloud;
   const { words } = trees(cloud, [1]);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { openArtefact } from "../../src/run/files/artefact-reader.ts";
 import { ends, run } from "../hostile/cli.ts";
+import { CLOCK } from "../lab/bmc/quick-clock.ts";
 import { DOWN, deadCloud, QUICK, reportsOn, TAKE, takenForLost, uuidOf } from "./cloud.ts";
 
 test("a host that reports while it is watched is not taken over, whatever its age said", async (t) => {
@@ -11,6 +12,14 @@ test("a host that reports while it is watched is not taken over, whatever its ag
   const alive = await ends(4, reportsOn(cloud.db, take));
   assert.match(alive.err, /N2I-E316 nova-compute of H1 reported/);
   assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
+});
+
+test("a host is watched for a second more than it may be silent", async (t) => {
+  const { host } = await deadCloud(t);
+  const began = CLOCK.clock?.now() ?? 0;
+  await ends(0, host(...DOWN));
+  // Nova's times have whole seconds: a host that was silent for 60.2 s may have an age of 60 s.
+  assert.ok((CLOCK.clock?.now() ?? 0) - began >= 61_000);
 });
 
 test("machines are shared among several hosts, each named once", async (t) => {

@@ -79,7 +79,7 @@ const RESUMES =
 
 export function stageNote(step: NextStep, stage: RunStage): string {
   const { note, again } = step;
-  if (again !== undefined) return `${again}: ${stage} is done again.`;
+  if (again !== undefined) return `${again}: ${stage} is repeated.`;
   const reason = stage === "apply" && step.options !== undefined ? RESUMES : REASONS[stage];
   return note !== undefined && isDecision(step) ? `${note}. ${reason}` : reason;
 }

@@ -79,7 +79,7 @@ export async function runStages(
     }
     const position = positionKey(step, files);
     if (position === before)
-      throw gate(`${stageOf(step) ?? step.command} succeeded, but must be done again`);
+      throw gate(`${stageOf(step) ?? step.command} succeeded, but must be repeated`);
     before = position;
     const ended = await continueRun(of, run, step, files);
     if (ended !== null) return ended;
@@ -167,7 +167,7 @@ async function runStage(
   const stages = stagesOf(options, at.files);
   sink.stage(stages, stages.indexOf(stage), await takes(run, stage, at.files, options.watch));
   if (run === null) sink.report(`${options.run} has no run yet. It begins with ${stage}.`);
-  if (at.step.again !== undefined) sink.report(`${stage} is done again: ${at.step.again}.`);
+  if (at.step.again !== undefined) sink.report(`${stage} is repeated: ${at.step.again}.`);
   const stopped: RunEnd = { ended: "stopped", at: stage, status: null };
   if (run !== null && !(await runHook(run, "before", stage, options.hookTimeout, sink)))
     return stopped;

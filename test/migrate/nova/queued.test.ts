@@ -104,7 +104,7 @@ test("plan, check, apply and rollback name a request that waits, with the comman
   assert.match(again.out, /N2I-D243/);
 });
 
-test("a task_state that stays while nova-compute is dead is told with the command, without any action", async (t) => {
+test("a task_state that remains set while nova-compute is down is reported with the command, even without an action", async (t) => {
   const made = await plannedCloud("sqlite", t);
   const { nova, at, reader, source, plan } = made;
   await nova.db("instances").where({ uuid: UUID }).update({ task_state: "powering-off" });
@@ -117,7 +117,7 @@ test("a task_state that stays while nova-compute is dead is told with the comman
   assert.match(whole.out, /N2I-D243/);
   const row = await checkRows(made);
   assert.match(row("Queued requests"), purge);
-  // So it is where instance_actions tells of the request: the machine is blocked already.
+  // The same if instance_actions has the request, which already blocks the machine.
   await requestsIn(nova.db);
   await nova.db("instance_actions").insert(act("stop", "2014-12-02 00:00:00"));
   await runs(2, [...planning, ...plan, "--detailed-exitcode", "-q"]);

@@ -31,7 +31,7 @@ test("what a run is given for its plan is saved, and later commands use it", asy
   assert.equal(decisionsIn(made.run), saved);
   // The same options again change nothing.
   const again = await walk(made, "--until", "plan", ...IMAGES);
-  assert.doesNotMatch(again.err, /Stage|done again/);
+  assert.doesNotMatch(again.err, /Stage|is repeated/);
 });
 
 test("a plan that is wanted otherwise is made again, and is not once it was applied", async (t) => {
@@ -39,7 +39,7 @@ test("a plan that is wanted otherwise is made again, and is not once it was appl
   const anew = await walk(made, "--until", "plan", ...IMAGES);
   assert.match(
     anew.err,
-    /^plan is done again: it was made with a different --deploy-kernel, --deploy-ramdisk\.$/m,
+    /^plan is repeated: it was made with a different --deploy-kernel, --deploy-ramdisk\.$/m,
   );
   assert.match(decisionsIn(made.run), /new-kernel/);
   await ends(0, made.act(["apply"]));
@@ -60,16 +60,16 @@ test("a site document that has changed since is in what is loaded, and one that 
     return out.trim().split("\n").toSorted().join(" ");
   };
   const same = await walk(made, "--until", "plan");
-  assert.doesNotMatch(same.err, /done again/);
+  assert.doesNotMatch(same.err, /is repeated/);
   assert.equal(await counts(), "create create create create");
   const file = join(made.folder, "site.json");
   const site = JSON.parse(readFileSync(file, "utf8")) as { readonly machines: readonly object[] };
   const machines = [...site.machines, { match: { id: "4" }, skip: "returned to the vendor" }];
   writeFileSync(file, JSON.stringify({ ...site, machines }));
   const anew = await walk(made, "--until", "plan");
-  assert.match(anew.err, /^plan is done again: it was made with a different site document\.$/m);
+  assert.match(anew.err, /^plan is repeated: it was made with a different site document\.$/m);
   assert.equal(await counts(), "create create create skipped");
-  assert.doesNotMatch((await walk(made, "--until", "plan")).err, /done again/);
+  assert.doesNotMatch((await walk(made, "--until", "plan")).err, /is repeated/);
   // One that is another after each plan is no end.
   mkdirSync(join(made.run, "hooks"), { mode: 0o700 });
   const rewrites = `#!/bin/sh\nsed 's/vendor/vendor!/' '${file}' >'${file}.new' && mv '${file}.new' '${file}'\n`;
@@ -82,7 +82,7 @@ test("a site document that has changed since is in what is loaded, and one that 
   );
 });
 
-test("a stage that is done again says why, and what is loaded is not read anew without a word", async (t) => {
+test("a repeated stage gives the reason, and loaded data is not read again without a message", async (t) => {
   const made = await planned(t);
   const elsewhere = join(made.folder, "elsewhere");
   const wrong = await walk({ ...made, at: ["--run", elsewhere] });
@@ -94,8 +94,8 @@ test("a stage that is done again says why, and what is loaded is not read anew w
   const { out } = await runs(0, ["next", ...made.at]);
   assert.match(out, why);
   const again = await walk(made, "--until", "plan");
-  assert.match(again.err, new RegExp(`^extract is done again: ${why.source}`, "m"));
-  assert.match(again.err, /^plan is done again: it was made from a different snapshot\.$/m);
+  assert.match(again.err, new RegExp(`^extract is repeated: ${why.source}`, "m"));
+  assert.match(again.err, /^plan is repeated: it was made from a different snapshot\.$/m);
   await ends(0, made.act(["apply"]));
   // A tenant's rebuild changes neither file; another snapshot of what is loaded is nobody's but a person's.
   await made.nova.db("instances").update({ updated_at: "2099-01-01 00:00:00" });
@@ -147,16 +147,16 @@ test("a plan whose flavors are changed is not made again, and is once they are t
   await isRefused(/a different site document, and some of the Nova rows/);
   await ends(0, made.act(["rollback", "--all"]));
   const anew = await walk(made, "--until", "plan");
-  assert.match(anew.err, /^plan is done again: .*a different site document/m);
+  assert.match(anew.err, /^plan is repeated: .*a different site document/m);
 });
 
 test("what is named nowhere any more is left out of a plan by --without alone", async (t) => {
   const made = await planned(t, ["--compute-host", "ironic-compute"]);
-  assert.doesNotMatch((await walk(made, "--until", "plan")).err, /done again/);
+  assert.doesNotMatch((await walk(made, "--until", "plan")).err, /is repeated/);
   const anew = await walk(made, "--until", "plan", "--without", "compute-host");
-  assert.match(anew.err, /^plan is done again: it was made with a different --compute-host\.$/m);
+  assert.match(anew.err, /^plan is repeated: it was made with a different --compute-host\.$/m);
   const bare = await walk(made, "--until", "plan", "--without", "site");
-  assert.match(bare.err, /^plan is done again: it was made with a different site document\.$/m);
+  assert.match(bare.err, /^plan is repeated: it was made with a different site document\.$/m);
 });
 
 test("of a plan that is wanted otherwise nothing is said, and nothing read, before its stage", async (t) => {

@@ -34,7 +34,7 @@ test("power asks the BMC that the site document names, and the plan takes no oth
   await at.power(3);
   const next = async () => (await runs(0, ["next", ...at.at])).out.replaceAll(/\s+/g, " ");
   const loud = await runs(6, ["plan", ...at.at, ...at.written.ironic, "--site", site]);
-  assert.match(loud.out, /blocked +N2I-D612 asked nobody/);
+  assert.match(loud.out, /blocked +N2I-D612 asked no BMC/);
   assert.match(loud.err, /^Next: nova2ironic power /m);
   // Another plan would find the same until power is checked with its settings.
   assert.match(await next(), /nova2ironic power --run /);
@@ -75,8 +75,8 @@ test("a run checks power and plans once more if readings used other settings, th
   for (const { at } of [two, three]) {
     const { err } = await runs(0, ["run", ...at.at, "--until", "plan", "--yes"]);
     const settings = "conductors will use settings that differ from the last power check";
-    assert.match(err, new RegExp(`power is done again: ${settings}`));
-    assert.match(err, /plan is done again: power was checked again after the plan was made/);
+    assert.match(err, new RegExp(`power is repeated: ${settings}`));
+    assert.match(err, /plan is repeated: power was checked again after the plan was made/);
   }
   assert.equal(two.at.readings()[0]?.address, two.second);
   assert.equal(three.at.readings()[1]?.address, three.third);

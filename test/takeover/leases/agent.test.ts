@@ -268,7 +268,7 @@ for (const engine of engines())
     });
   });
 
-test("an agent refuses what it cannot keep, before it writes", async (t) => {
+test("an agent rejects invalid options before it writes", async (t) => {
   const { asked, bm, words } = await hosted("sqlite", t);
   await refused(words, 64, "N2I-E100", [/--host/]);
   const own = [...words, "--host", "A"];

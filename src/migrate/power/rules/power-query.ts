@@ -80,7 +80,7 @@ export function methodOf(planned: PowerSettings, keys: readonly string[]): Power
 
 /** A machine that cannot be queried, with the reason. */
 export function noMethod(verdict: PowerVerdict, detail: string, address = ""): PowerMethod {
-  const query = `nobody: ${verdict}: ${detail}`;
+  const query = `no BMC (${verdict}: ${detail})`;
   return { kind: "none", verdict, detail, address, query, digest: queryDigest(query, []) };
 }
 

@@ -23,14 +23,14 @@ const CEILINGS: Readonly<Record<string, number>> = {
   engine: 1503,
   lib: 5660,
   manage: 4394,
-  migrate: 12191,
+  migrate: 12189,
   model: 5313,
   proxy: 661,
   run: 3983,
   serving: 1252,
   switchover: 4254,
   systems: 14857,
-  takeover: 7159,
+  takeover: 7154,
   window: 9665,
 };
 
@@ -45,7 +45,7 @@ const USAGE = 41;
 
 /** Words with no meaning outside this project. Identifiers of src have none of them. */
 const PRIVATE_WORDS =
-  /^(?:words|place|asked|why|lefts?|known|own|wanted|named|seen|word|held|hold|given|said|begun|kept|whole|there|shown|way|walk|far|sofar|looked|met|twice|aside|goes|came|became|sight|book|others|hands|gone|told|ours|stands?|standing|beside|tell|say|stays|leaves?|world|still|patience|wants|needs|surroundings|behind|together|strangers?|keeper|nobody|takers|cards|spoken|ahead|fits|reach|lacks|objections|hindrances|bring|dark)$/;
+  /^(?:words|place|asked|why|lefts?|known|own|wanted|named|seen|word|held|hold|given|said|begun|kept|whole|there|shown|way|walk|far|sofar|looked|met|twice|aside|goes|came|became|sight|book|others|hands|gone|told|ours|stands?|standing|beside|tell|say|stays|leaves?|world|still|patience|wants|needs|surroundings|behind|together|strangers?|keeper|nobody|takers|cards|spoken|ahead|fits|reach|lacks|objections|hindrances|bring|dark|look(?:s|ing|ers?)?|strange|says|tells|telling|untold|places|ways|want|wanting|unasked|lacking|lack|leaving|walking|holding|fitting)$/;
 /** Exceptions: identifiers that contain one of these words. The list may only shrink. */
 const NAMED_ELSEWHERE: readonly string[] = [
   // Names of JavaScript, Ironic and Nova, and texts of yargs and OpenSSH.

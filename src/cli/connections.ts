@@ -8,9 +8,9 @@ import {
   FOR_ALL,
   IMAGES,
   isUnusedDecision,
+  LOCATIONS,
   NOVA_OPTIONS,
   otherLocation,
-  PLACES,
   PLANNED_FOR,
   TARGET,
   WITH_NOVA,
@@ -60,7 +60,7 @@ async function addFrom(
   declared: Declared,
   isSilent: (option: string) => boolean,
 ): Promise<void> {
-  const specified = PLACES.filter((name) => isSpecified(args, name));
+  const specified = LOCATIONS.filter((name) => isSpecified(args, name));
   const isExplicit = specified.length > 0;
   if (path !== null) {
     const { readConnections } = await import("../run/connections.ts");
@@ -83,13 +83,13 @@ async function addFrom(
   const unplanned = await withoutNova(args, declared, run);
   const planned = (option: string): boolean =>
     option !== "run" && !unplanned(option) && !(isExplicit && WITNESSES.has(option));
-  const wanting = fileOptions(args, declared, connections);
+  const isFilled = fileOptions(args, declared, connections);
   // As if the command line named no Nova database, which excludes the run's other Nova options.
   const joined = fileOptions({ ...args, "nova-db": undefined }, declared, connections);
   const { reason, isIgnored } = optionsOfRun(args, specified, declared, connections);
-  const fills = (option: string) => planned(option) && (wanting(option) || joined(option));
+  const fills = (option: string) => planned(option) && (isFilled(option) || joined(option));
   const all = fillable(args, declared, { connections, fills }, isSilent);
-  const isTaken = ([option]: Filled): boolean => wanting(option) && !isIgnored(option);
+  const isTaken = ([option]: Filled): boolean => isFilled(option) && !isIgnored(option);
   const skipped = all.filter((one) => !isTaken(one));
   const without = skipped.length === 0 ? "" : `without ${namesOf(skipped)}, ${reason}`;
   fill(args, savedFile(run), isExplicit, all.filter(isTaken), without);
@@ -138,7 +138,7 @@ function fillable(
   isSilent: (option: string) => boolean,
 ): readonly Filled[] {
   const name = nameOf(declared);
-  const { exclude = [], want = [] } = declared;
+  const { exclude = [], needed = [] } = declared;
   const found = Object.entries(declared.options ?? {}).flatMap(([option, is]) => {
     const raw = connections.get(CALLED[name]?.[option] ?? option);
     const value = raw === undefined ? null : asDeclared(is, raw);
@@ -150,7 +150,7 @@ function fillable(
     ([option]) =>
       !exclude.some((rule) =>
         conflict(rule, (one) => one === option || isSpecified(args, one)).includes(option),
-      ) && want.map(sidesOf).every(([of, all]) => !of.includes(option) || all.some(hasValue)),
+      ) && needed.map(sidesOf).every(([of, all]) => !of.includes(option) || all.some(hasValue)),
   );
 }
 

@@ -98,11 +98,11 @@ async function choose<C extends Change, L>(
   const otherwise = (await leg.exclude?.(acting)) ?? NONE;
   const owned = ownedIn(ownership, span);
   const ownedIds = new Set<string>();
-  const strange: C[] = [];
+  const foreign: C[] = [];
   for (const change of all)
     if (owned(change)) ownedIds.add(change.id);
-    else strange.push(change);
-  const waits = (await leg.part.waiting?.(strange, "forward")) ?? NONE;
+    else foreign.push(change);
+  const waits = (await leg.part.waiting?.(foreign, "forward")) ?? NONE;
   const isIncluded = ({ id, machine }: C): boolean =>
     !waits.has(id) && (machine === null || !(otherwise.has(machine) || excluded.has(machine)));
   if (waits.size + otherwise.size + excluded.size === 0)
@@ -110,7 +110,7 @@ async function choose<C extends Change, L>(
   return {
     changes: all.filter(isIncluded),
     ownedIds,
-    out: strange.filter((change) => !isIncluded(change)),
+    out: foreign.filter((change) => !isIncluded(change)),
     excluded: skippedLines(leg, acting, otherwise),
     waiting: [...waits].map(([id, reason]) => ({ id, reason })),
   };
@@ -170,14 +170,14 @@ function hooksOf<C extends Change, L>(
   chosen: Chosen<C, L>,
 ): Hooks {
   const { append } = session.journal;
-  const strange = (id: string): boolean =>
+  const isForeign = (id: string): boolean =>
     ownership.preExisting.has(id) || ownership.refused.has(id);
   return {
     owned: (id) => chosen.ownedIds.has(id),
     ended: (machine) => hasEnded(ownership, span, machine),
     ...{ precondition: guard.run, making: making.run },
     async observed({ found = [], done = [], refused = [] }) {
-      const rows = { found: foreignIn(found, chosen, ownership), taken: done.filter(strange) };
+      const rows = { found: foreignIn(found, chosen, ownership), taken: done.filter(isForeign) };
       if (rows.found.length + rows.taken.length > 0)
         await append({ do: "observed", ...about(span), ...rows });
       if (refused.length === 0) return;

@@ -43,7 +43,7 @@ export interface Pace {
    * Waits before the inspections of machines in progress. The last wait repeats, and a restart
    * resumes at the second wait. Absent: immediately, then each second.
    */
-  readonly looks?: readonly [number, ...number[]];
+  readonly pauses?: readonly [number, ...number[]];
   /** Maximum time of one machine. */
   readonly deadline: number;
   /** Maximum time for all waiting machines together. */

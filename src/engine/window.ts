@@ -190,7 +190,7 @@ async function all<T>(works: readonly Promise<T>[]): Promise<readonly T[]> {
   return settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
 }
 
-const LOOKS_MS = [0, 1000] as const;
+const PAUSES_MS = [0, 1000] as const;
 
 /** @param end called when a machine ends */
 function flightOf<C extends { readonly id: string }, P extends Position>(
@@ -200,8 +200,8 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
   end: (change: C, position: P) => Promise<void>,
 ) {
   const inProgress = new Map<string, { readonly change: C; readonly since: number }>();
-  const { looks = LOOKS_MS } = pace;
-  const longest = looks.at(-1) ?? looks[0];
+  const { pauses = PAUSES_MS } = pace;
+  const longest = pauses.at(-1) ?? pauses[0];
   let waitIndex = 0;
   let next = 0;
   const isFull = (): boolean =>
@@ -251,7 +251,7 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
     /** Watches machines until each has ended, or until a stop is requested. */
     async drain(): Promise<void> {
       for (waitIndex = 0; inProgress.size > 0 && !stopping(); waitIndex += 1) {
-        const wait = looks[waitIndex] ?? longest;
+        const wait = pauses[waitIndex] ?? longest;
         if (wait > 0) await clock.sleep(wait);
         if (!stopping()) await watch();
       }

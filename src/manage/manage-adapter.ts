@@ -26,9 +26,9 @@ export interface Adapter {
   readonly target: { readonly adapter: string; readonly project?: string };
   /** @param nics NICs of all nodes; null for a single machine */
   readonly forward: (most: number, nics: ExistingNics | null) => ManagePart;
-  /** @param unasked true without a rollback command: a server that may be in use is kept */
-  readonly back: (most: number, unasked?: boolean) => ManagePart;
-  readonly look: (change: ManageChange) => Promise<ServerView>;
+  /** @param auto true without a rollback command: a server that may be in use is kept */
+  readonly back: (most: number, auto?: boolean) => ManagePart;
+  readonly read: (change: ManageChange) => Promise<ServerView>;
   /** Whether a new record is compared by `unlike` for all machines together, not by itself. */
   readonly comparesLater: (before: RunningNode) => boolean;
   /** The machines that changed since the record was created, with the reasons. */
@@ -73,7 +73,7 @@ export function allocationAdapter(recordClient: RecordClient): Adapter {
     back: (most) => unmanagePart(recordClient, most),
     fault: () => Promise.resolve(null),
     zones: () => Promise.resolve(null),
-    look: (change) => recordClient.look(change.id, recordOf(change), portsBound(change)),
+    read: (change) => recordClient.read(change.id, recordOf(change), portsBound(change)),
   };
 }
 
@@ -109,8 +109,8 @@ export async function openAdapter(
     forward: (most, nics) => novaPart(novaClients, most, nics?.duplicates),
     comparesLater: () => false,
     unlike: () => Promise.resolve(new Map()),
-    back: (most, unasked) => novaBackPart(novaClients, most, unasked),
-    ...{ look: novaClients.look, zones: novaClients.servers.zones },
+    back: (most, auto) => novaBackPart(novaClients, most, auto),
+    ...{ read: novaClients.read, zones: novaClients.servers.zones },
     async fault({ id }) {
       const { driver } = await novaClients.hardware.read(id);
       return driver === FAKE ? "its fake-hardware driver does not control a machine" : null;

@@ -142,7 +142,7 @@ export function verifyManaged(
     const verdicts = async function* (): AsyncGenerator<RowVerdict> {
       for (const [id, { change, name, open }] of managed) {
         const server = recordOf(change);
-        const { node, record, ports } = await adapter.look(change);
+        const { node, record, ports } = await adapter.read(change);
         const row = verdictsOf(id);
         const again = change.back === true ? "rollback" : "node manage";
         const fault = nodeFault(id, node, server, { open, mark: change.server, again });

@@ -102,7 +102,7 @@ export async function perform(
     nics !== null && is === "after" && node !== null && adapter.comparesLater(node);
   // Machines whose end events are sent after the comparison.
   const delayed = new Map<string, ManageChange>();
-  const part = telling(adapter.forward(most, nics), notify, {
+  const part = reporting(adapter.forward(most, nics), notify, {
     holds(change, reached) {
       const holds = isLater(reached);
       if (holds) delayed.set(change.id, change);
@@ -145,7 +145,7 @@ export async function perform(
   const unwanted = (id: string): boolean =>
     rows.get(id)?.outcome === "left" ||
     (managed !== null && byId.has(id) && !rows.has(id) && managed.get(id)?.handedOut !== true);
-  const { unlike, unasked } = await unlikeOf(adapter, madeNow, most);
+  const { unlike, broken: unchecked } = await unlikeOf(adapter, madeNow, most);
   for (const [id, reasons] of unlike) {
     const change = byId.get(id);
     if (change === undefined) continue;
@@ -164,19 +164,19 @@ export async function perform(
     if (change !== undefined)
       rows.set(id, takenBack(rows.get(id) ?? rowOf(change, "left", null, []), reason));
   }
-  const broke = end.broke ?? unasked ?? back.broke;
+  const broke = end.broke ?? unchecked ?? back.broke;
   return { rows: [...rows.values()], stopped: end.stopped, last, ...back, broke };
 }
 
 /** Machines that were changed while their records were created. */
 async function unlikeOf(adapter: Adapter, made: readonly Recorded[], most: number) {
   const none = new Map<string, readonly string[]>();
-  if (made.length === 0) return { unlike: none, unasked: null };
+  if (made.length === 0) return { unlike: none, broken: null };
   try {
-    return { unlike: await adapter.unlike(made, most), unasked: null };
+    return { unlike: await adapter.unlike(made, most), broken: null };
   } catch (cause) {
     if (!(cause instanceof MigrationError)) throw cause;
-    return { unlike: none, unasked: cause };
+    return { unlike: none, broken: cause };
   }
 }
 
@@ -246,7 +246,7 @@ function eventFields({ id, request, server }: ManageChange): Omit<ManageEvent, "
  * @param holds whether to delay the end event
  * @param broke called for each machine that fails with an exception
  */
-function telling(
+function reporting(
   part: ManagePart,
   notify: Notify,
   {

@@ -247,7 +247,7 @@ async function takenBack(
 ): Promise<string | null> {
   const before = managedIn(session.journal.entries()).get(id);
   if (before === undefined) return null;
-  const { node, record } = await adapter.look(before.change);
+  const { node, record } = await adapter.read(before.change);
   const isRetained = record !== null || node?.instance_uuid === before.change.server;
   if (!before.open && isRetained) return null;
   const isIt = (one: string): boolean => one === id;

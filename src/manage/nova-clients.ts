@@ -85,7 +85,7 @@ export async function openNovaClients(
     recordClient: createAllocations(service, MARK, failpoint),
     ...{ hardware, servers, offers, network, clock },
     portsOf: (view: ServerView) => serverPorts(request, view),
-    look: (change: ManageChange) => lookAt(opened, change),
+    read: (change: ManageChange) => readView(opened, change),
     rejections: (view: ServerView, server: string, duplicates: ReadonlySet<string>) =>
       against(opened, view, server, duplicates),
     requestedOf(
@@ -171,7 +171,7 @@ function serverPorts(
   return vifs.filter((vif) => ports?.has(vif) === true);
 }
 
-async function lookAt(
+async function readView(
   { clients, request, servers }: Opened,
   change: ManageChange,
 ): Promise<ServerView> {

@@ -15,16 +15,16 @@ export function allocationClient({ service, network }: ManageClients): RecordCli
   const neutron = networkOf({ network });
   const recordClient: RecordClient = {
     ...createAllocations(service, MARK, failpoint),
-    async look(id, server, portIds) {
+    async read(id, server, portIds) {
       const [node, record] = [
         await readRunning(service, id),
         server === null ? null : await readAllocation(service, server),
       ];
       return { node, record, ports: await portsOf({ network }, node, portIds) };
     },
-    async lookAll(all, most, nics) {
+    async readAll(all, most, nics) {
       if (nics === null)
-        return inFlight(all, most, ([id, server]) => recordClient.look(id, server, []));
+        return inFlight(all, most, ([id, server]) => recordClient.read(id, server, []));
       const uuids = all.map(([id]) => id);
       const nodes = await readSeveral(service, uuids, most, nics);
       return inFlight([...all.entries()], most, async ([at, [id, server]]) => {
@@ -33,7 +33,7 @@ export function allocationClient({ service, network }: ManageClients): RecordCli
         const isComplete = server === null && node?.nics.every(({ vif }) => vif === null) === true;
         return isComplete
           ? { node, record: null, ports: new Map() }
-          : recordClient.look(id, server, []);
+          : recordClient.read(id, server, []);
       });
     },
     compared: (nodes, most) => readCompared(service, nodes, most),

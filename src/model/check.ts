@@ -1,6 +1,6 @@
 import type { Several } from "../lib/text.ts";
 import type { ServerIdentity } from "./artefact.ts";
-import type { Lacking, Privileges } from "./database.ts";
+import type { Privileges, Ungranted } from "./database.ts";
 import type { TakeOverPace } from "./handover.ts";
 import type { Conductor } from "./ironic/service.ts";
 import type { ScannedKey } from "./ironic/target.ts";
@@ -89,7 +89,7 @@ export interface NovaFacts {
   /** Live aggregates, one entry per host. Null if the tables are missing or unreadable. */
   readonly aggregates: readonly HostAggregate[] | null;
   /** Missing privileges for the plan and its rollback. */
-  readonly forbidden: Lacking;
+  readonly forbidden: Ungranted;
   /** Instances with volumes. Null if unreadable. */
   readonly volumes: readonly string[] | null;
   /** Evacuations of our instances. Null if this nova has no such records. */
@@ -124,7 +124,7 @@ export interface IronicFacts {
   /** Whether nodes have a maintenance reason. */
   readonly stages: boolean;
   /** Missing privileges for a load and its rollback. */
-  readonly forbidden: Lacking;
+  readonly forbidden: Ungranted;
   readonly conductors: readonly Conductor[];
   /** Tables that a rollback scans for each node. */
   readonly keys: readonly ScannedKey[];
@@ -138,7 +138,7 @@ export interface ApiFacts {
   /** As NovaFacts.aggregates, for Newton and later. */
   readonly aggregates: NovaFacts["aggregates"];
   /** As NovaFacts.forbidden. */
-  readonly forbidden: Lacking;
+  readonly forbidden: Ungranted;
   /** Null if the table is missing or unreadable. */
   readonly flavors: readonly DeployImage[] | null;
   /** Ids of all flavors. Nova's flavors with these ids are leftovers of a data migration. */
@@ -240,7 +240,7 @@ export interface PlanFacts {
     /** Old host of instances -> new hosts. A group or shard may result in several. */
     readonly moves: ReadonlyMap<string, ReadonlySet<string>>;
     /** Instance uuid in lower case -> new place, for each changed row. */
-    readonly places: Lookup<{ readonly host: string | null; readonly node: string | null }>;
+    readonly hosted: Lookup<{ readonly host: string | null; readonly node: string | null }>;
     /** Compute hosts from --compute-host. */
     readonly hosts: readonly string[];
     /** Compute hosts whose nova-compute must be stopped for the change. */

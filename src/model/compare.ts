@@ -57,24 +57,24 @@ export function compareRow(planned: Row, found: Row, same: SameSecret): Compared
       isUnguarded(field, planned, found);
     (mine ? allowed : differs).push({ field, ...change });
   };
-  const look = (column: string): void => {
+  const visit = (column: string): void => {
     if (planned[column] === undefined && NUMBERS.has(column)) return;
-    const want = planned[column] ?? null;
+    const value = planned[column] ?? null;
     const got = found[column] ?? null;
-    if (want === got || (isNothing(want) && isNothing(got))) return;
-    if (isKeyed(column, want, got)) compareKeys(column, want ?? {}, got ?? {}, same, add);
-    else if (!equal(want, got, same)) add(column, { planned: want, found: got });
+    if (value === got || (isNothing(value) && isNothing(got))) return;
+    if (isKeyed(column, value, got)) compareKeys(column, value ?? {}, got ?? {}, same, add);
+    else if (!equal(value, got, same)) add(column, { planned: value, found: got });
   };
-  eachName(planned, found, look);
+  eachName(planned, found, visit);
   return { differs, allowed };
 }
 
 type Change = Pick<FieldChange, "planned" | "found">;
 
 /** Whether a column is compared by key. */
-function isKeyed(column: string, want: Json, got: Json): boolean {
-  if (isPlain(want)) return isPlain(got) || got === null;
-  return want === null && isPlain(got) && KEYED.has(column);
+function isKeyed(column: string, value: Json, got: Json): boolean {
+  if (isPlain(value)) return isPlain(got) || got === null;
+  return value === null && isPlain(got) && KEYED.has(column);
 }
 
 function isPlain(value: Json): boolean {
@@ -83,26 +83,26 @@ function isPlain(value: Json): boolean {
 
 function compareKeys(
   path: string,
-  want: Json,
+  value: Json,
   got: Json,
   same: SameSecret,
   add: (field: string, change: Change) => void,
 ): void {
-  const [planned, found] = [objectOf(want), objectOf(got)];
+  const [planned, found] = [objectOf(value), objectOf(got)];
   eachName(planned, found, (key) => {
     const [is, was] = [Object.hasOwn(found, key), Object.hasOwn(planned, key)];
-    const want = was ? (planned[key] ?? null) : null;
+    const item = was ? (planned[key] ?? null) : null;
     const got = is ? (found[key] ?? null) : null;
-    if (!is || !was || !equal(want, got, same))
-      add(`${path}.${key}`, { planned: want, found: got });
+    if (!is || !was || !equal(item, got, same))
+      add(`${path}.${key}`, { planned: item, found: got });
   });
 }
 
 /** Each name in either object once, starting with the first object. */
-function eachName(one: JsonObject, other: JsonObject, look: (name: string) => void): void {
+function eachName(one: JsonObject, other: JsonObject, visit: (name: string) => void): void {
   // Parsed JSON and own rows: no inherited properties.
-  for (const name in one) look(name);
-  for (const name in other) if (!Object.hasOwn(one, name)) look(name);
+  for (const name in one) visit(name);
+  for (const name in other) if (!Object.hasOwn(one, name)) visit(name);
 }
 
 function equal(left: Json, right: Json, same: SameSecret): boolean {

@@ -71,7 +71,7 @@ export type Verb = "SELECT" | "LOCK" | "INSERT" | "UPDATE" | "DELETE";
 /** Verbs by table. */
 export type Privileges = ReadonlyMap<string, ReadonlySet<Verb>>;
 
-export interface Lacking {
+export interface Ungranted {
   /** `INSERT nodes`. */
   readonly statements: readonly string[];
   /** Statements for the database administrator. */

@@ -62,7 +62,7 @@ export interface Drivers {
   readonly deploy_drivers_refused: { readonly [classPath: string]: string };
 }
 
-export type NovaSays = "unknown" | "missing" | "deleted" | "busy" | "live";
+export type Presence = "unknown" | "missing" | "deleted" | "busy" | "live";
 export type Claim = "sole" | "won" | "lost" | "unresolved";
 export type StateOutcome =
   | "free"
@@ -79,7 +79,7 @@ export interface StateRow {
   readonly when: {
     readonly instance?: boolean;
     readonly task_state?: readonly (string | null)[];
-    readonly nova?: readonly NovaSays[];
+    readonly nova?: readonly Presence[];
     readonly claim?: readonly Claim[];
     readonly launched?: boolean;
     readonly placed?: boolean;

@@ -44,7 +44,7 @@ const WHO = new RegExp(
 );
 
 /** Whether any login is configured. */
-export function saysCloud({ osCloud }: RestOptions): boolean {
+export function hasLogin({ osCloud }: RestOptions): boolean {
   const { OS_CLOUD, OS_AUTH_URL, OS_AUTH_TYPE, OS_AUTH_PLUGIN } = processContext().env;
   const isConfigured = [OS_CLOUD, OS_AUTH_URL, OS_AUTH_TYPE, OS_AUTH_PLUGIN].some(Boolean);
   return osCloud !== undefined || isConfigured;

@@ -5,7 +5,7 @@ import { MigrationError } from "../lib/error.ts";
 import { checkDocument } from "../model/json-schema/faults.ts";
 import { createAjv } from "../model/json-schema/schemas.ts";
 import { packageRoot } from "./files/package-root.ts";
-import { parseDocument, placesIn, readDocument } from "./files/yaml-file.ts";
+import { linesIn, parseDocument, readDocument } from "./files/yaml-file.ts";
 import { withoutSecret } from "./next.ts";
 import { absolute } from "./paths.ts";
 import type { Connection } from "./process-context.ts";
@@ -41,10 +41,10 @@ function connectionsIn(path: string): ReadonlyMap<string, Connection> {
   const schema = join(packageRoot(), "mappings", "schema", "connections.schema.json");
   // Tests validate the schema.
   const form = JSON.parse(readFileSync(schema, "utf8")) as AnySchemaObject;
-  checkDocument(createAjv().compile(form), document, file, placesIn(text));
+  checkDocument(createAjv().compile(form), document, file, linesIn(text));
   // The schema was checked above.
-  const { decisions, ...places } = document as { readonly decisions?: Written };
-  const all: Written = { ...places, ...decisions };
+  const { decisions, ...locations } = document as { readonly decisions?: Written };
+  const all: Written = { ...locations, ...decisions };
   const written = Object.entries(all).filter(([key]) => !ABOUT.has(key));
   return new Map(
     written.map(([key, value]) => {

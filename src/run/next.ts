@@ -22,7 +22,7 @@ export const CONNECTIONS: readonly string[] = [
   ...["compute-log", "compute-host", "ironic-conf"],
 ];
 /** Databases and services. A command line with another one inherits no options of the run. */
-export const PLACES: readonly string[] = ["nova-bm-db", ...BACKENDS, ...NOVA_OPTIONS];
+export const LOCATIONS: readonly string[] = ["nova-bm-db", ...BACKENDS, ...NOVA_OPTIONS];
 /** Options that such a command line inherits anyway. */
 export const FOR_ALL: readonly string[] = [
   ...["site", "key-file", "ironic-release", "conductor-ipmitool", ...TARGET, "nova-bm-db"],
@@ -65,7 +65,7 @@ export function otherLocation(
 ): string | null {
   const ironic = BACKENDS.some((name) => saved.has(name));
   const isSaved = (name: string): boolean => saved.has(name) || (ironic && BACKENDS.includes(name));
-  return PLACES.find((name) => isSaved(name) && isOther(name)) ?? null;
+  return LOCATIONS.find((name) => isSaved(name) && isOther(name)) ?? null;
 }
 
 /** Whether an option is a decision that this command does not read from the run. */

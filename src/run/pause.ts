@@ -4,7 +4,7 @@ import { now, rest } from "./process-context.ts";
 import type { Sink } from "./sink.ts";
 
 /** Milliseconds between checks, and between reports. */
-const LOOK = 500;
+const TICK = 500;
 const REPORT = 5 * 60_000;
 
 /** Waits while the file exists. A signal ends the process, because no change is in progress. */
@@ -17,7 +17,7 @@ export async function paused(
   report(`Paused: ${file} exists. Remove it to continue.`);
   let reported = began;
   while (existsSync(file)) {
-    await rest(LOOK);
+    await rest(TICK);
     if (now() - reported < REPORT) continue;
     reported = now();
     report(

@@ -25,10 +25,10 @@ interface Ended {
   /** About rows and files that are not part of this rollback. */
   readonly notes: readonly string[];
   /** Nova rows were skipped, because their database is not given. */
-  readonly untold: boolean;
+  readonly noNova: boolean;
 }
 
-export const ENDED: Ended = { notes: [], untold: false };
+export const ENDED: Ended = { notes: [], noNova: false };
 
 /** Rows of a preview by action. `nodes` are the Ironic nodes to remove. */
 interface PreviewCounts {

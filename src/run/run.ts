@@ -102,7 +102,7 @@ export async function sealOf(
 ): Promise<ReturnType<typeof createSeal>> {
   const seal = createSeal(await readKey(run.path, keyFile));
   if (seal.id === sealedWith) return seal;
-  const match = await fittingKey(run, sealedWith);
+  const match = await matchingKey(run, sealedWith);
   throw new MigrationError(
     "N2I-E115",
     `${keyFile ?? join(run.path, KEY)} (${seal.id}) is not the key that sealed this file (${sealedWith})`,
@@ -110,7 +110,7 @@ export async function sealOf(
   );
 }
 
-async function fittingKey({ path }: RunFolder, sealedWith: string): Promise<string | null> {
+async function matchingKey({ path }: RunFolder, sealedWith: string): Promise<string | null> {
   const keyFile = processContext().saved.get(path)?.get("key-file");
   for (const file of [join(path, KEY), ...(typeof keyFile === "string" ? [keyFile] : [])]) {
     const key = await orNull(readKey(path, file));

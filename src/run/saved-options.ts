@@ -18,10 +18,10 @@ import {
   FOR_ALL,
   FOR_STAGES,
   IMAGES,
+  LOCATIONS,
   type NextCommand,
   NOVA_OPTIONS,
   otherLocation,
-  PLACES,
   PLANNED_FOR,
   TARGET,
   withoutSecret,
@@ -73,9 +73,9 @@ async function writeSaved({ path }: RunFolder, options: Saved): Promise<void> {
     `${option.replaceAll("-", "_")}: ${JSON.stringify(value)}\n`;
   const all = [...options];
   const decisions = all.filter(([option]) => ALL_DECISIONS.has(option));
-  const places = all.filter(([option]) => !ALL_DECISIONS.has(option));
+  const locations = all.filter(([option]) => !ALL_DECISIONS.has(option));
   const section = decisions.length === 0 ? "" : SECTION;
-  const lines = [...places.map(line), section, ...decisions.map((one) => `  ${line(one)}`)];
+  const lines = [...locations.map(line), section, ...decisions.map((one) => `  ${line(one)}`)];
   await writeAtomic(path, FILE, `${HEAD}${lines.join("")}`);
   processContext().saved.set(path, options);
 }
@@ -135,7 +135,7 @@ function optionsToSave(command: NextCommand, args: object) {
   const now = new Map<string, Connection>();
   // A location with --without stays in the run. A decision is removed.
   const without = [values.get("without") ?? []].flat().map(String);
-  const dropped = without.filter((option) => !PLACES.includes(option));
+  const dropped = without.filter((option) => !LOCATIONS.includes(option));
   for (const option of new Set([...CONNECTIONS, ...(DECISIONS[command] ?? [])])) {
     const value = values.get(camel(option));
     const name = CALLED[command]?.[option] ?? option;
@@ -224,8 +224,8 @@ function quickly(file: string): Saved | null {
 function asWritten(text: string): Saved | null {
   if (!text.startsWith(HEAD) || !text.endsWith("\n")) return null;
   const options = new Map<string, Connection>();
-  const [places = "", decisions = ""] = text.slice(HEAD.length).split(SECTION);
-  const lines = [places, decisions.replaceAll(/^ {2}/gm, "")].join("").split("\n").slice(0, -1);
+  const [locations = "", decisions = ""] = text.slice(HEAD.length).split(SECTION);
+  const lines = [locations, decisions.replaceAll(/^ {2}/gm, "")].join("").split("\n").slice(0, -1);
   for (const line of lines) {
     const [, key = "", value = ""] = /^([a-z_]+): (.+)$/.exec(line) ?? [];
     const option = key.replaceAll("_", "-");

@@ -74,10 +74,10 @@ export function switchoverBack(options: BackOptions): Rollback {
       ),
     async *previews({ entries, switched: { plan, started }, nova, service }) {
       const at = switchAt(service, plan, () => entries, { nova });
-      for (const { name, lookBack } of switchSteps(at).toReversed()) {
+      for (const { name, inspectBack } of switchSteps(at).toReversed()) {
         const [image] = started.get(name)?.observed ?? [];
-        if (image === undefined || lookBack === null) continue;
-        const { is, reasons } = await lookBack(image);
+        if (image === undefined || inspectBack === null) continue;
+        const { is, reasons } = await inspectBack(image);
         const about = { resource: SWITCH_STATES[name], uuid: plan.source, bm_node_id: null };
         if (is === "before" || is === "partway")
           yield { action: "restore", ...about, reason: null };

@@ -32,7 +32,7 @@ import { labelOf, recordsIn, switchedIn } from "./switchover-run.ts";
 const LONGEST = 3_600_000;
 
 /** Short pauses, because a conductor usually needs less than a second. */
-const PACE = { ...ONE_BY_ONE, looks: [50, 100, 200, 250] as const };
+const PACE = { ...ONE_BY_ONE, pauses: [50, 100, 200, 250] as const };
 
 /** Defaults in seconds. */
 export const USUAL = { soft: 600, interval: 65, proof: 300 } as const;
@@ -93,14 +93,14 @@ export async function runForward(
 
 const PROOF = "switchover-power";
 
-function isProcessed({ name, lookBack }: SwitchStep, { journal }: WindowSession): boolean {
+function isProcessed({ name, inspectBack }: SwitchStep, { journal }: WindowSession): boolean {
   const startedSteps = switchedIn(journal.entries())?.started;
   const deploy = startedSteps?.get("switchover-deploy");
   if (name === PROOF && deploy?.open !== false) return false;
   const started = startedSteps?.get(name);
   if (started !== undefined) return !started.open;
-  // A step without changes is not in the journal, and the deployment changes its `look`.
-  return deploy !== undefined && lookBack !== null;
+  // A step without changes is not in the journal, and the deployment changes its `inspect`.
+  return deploy !== undefined && inspectBack !== null;
 }
 
 /** The step with a new BMC request, because the fence may have made the BMC reachable. */
@@ -159,7 +159,7 @@ export async function runBack(
   for (const step of switchSteps(at).toReversed()) {
     const started = switchedIn(session.journal.entries())?.started.get(step.name);
     const [image] = started?.observed ?? [];
-    if (image === undefined || step.lookBack === null) continue;
+    if (image === undefined || step.inspectBack === null) continue;
     if (step.name === "switchover-hold" && !isComplete) continue;
     const isMarkStep = step.name === "switchover-hold" && areTheirs;
     let ended = await legOf(at, isMarkStep ? withoutEnd(step) : step, session, image);
@@ -177,12 +177,12 @@ export async function runBack(
 }
 
 /** Removes this run's marks without ending the step in the journal. */
-function withoutEnd({ lookBack, ...step }: SwitchStep): SwitchStep {
-  if (lookBack === null) return { ...step, lookBack };
+function withoutEnd({ inspectBack, ...step }: SwitchStep): SwitchStep {
+  if (inspectBack === null) return { ...step, inspectBack };
   return {
     ...step,
-    async lookBack(image) {
-      const position = await lookBack(image);
+    async inspectBack(image) {
+      const position = await inspectBack(image);
       return position.todo.length === 0 ? blocked() : position;
     },
   };
@@ -197,8 +197,8 @@ function withSpare(at: SwitchAt, step: SwitchStep): SwitchStep {
   const checkBusy = spareTimeout(at);
   return {
     ...step,
-    async look(image, records) {
-      if (image !== null) return step.look(image, records);
+    async inspect(image, records) {
+      if (image !== null) return step.inspect(image, records);
       const spare = await calls.read(plan.destination);
       const { uuid, instance_uuid, provision_state } = spare;
       const reason = unmarked(at, spare);
@@ -210,7 +210,7 @@ function withSpare(at: SwitchAt, step: SwitchStep): SwitchStep {
       // In earlier steps, the spare may be in enroll.
       if (step.name === "switchover-power" && provision_state !== "manageable")
         return taken(`node ${plan.destination} is ${String(provision_state)}, expected manageable`);
-      return step.look(image, records);
+      return step.inspect(image, records);
     },
   };
 }

@@ -186,9 +186,9 @@ function close(accepted: Accepted, { code, message }: MigrationError): Promise<v
   return writeOutcome(accepted, { state, error: `${code} ${message}`, at });
 }
 
-const LOOK_MS = 100;
+const POLL_MS = 100;
 
 async function waitBeforeRetry({ pause, stopping }: SwitchingsAt): Promise<void> {
-  for (let waited = 0; waited < pause && !stopping(); waited += LOOK_MS)
-    await sleep(Math.min(LOOK_MS, pause), null, { ref: true });
+  for (let waited = 0; waited < pause && !stopping(); waited += POLL_MS)
+    await sleep(Math.min(POLL_MS, pause), null, { ref: true });
 }

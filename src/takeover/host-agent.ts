@@ -183,7 +183,7 @@ export function withAgent<T>(
       if (lease === null) return "fenced";
       reportState(true);
       // Takeovers and publishing each need a statement, and an interval allows only one.
-      if (taker === null || !(await taker.look(all))) await publish?.();
+      if (taker === null || !(await taker.attempt(all))) await publish?.();
       return "beat";
     }
     const passes: OpenedAgent = {

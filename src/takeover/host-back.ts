@@ -18,8 +18,8 @@ import { readBeats } from "../systems/nova-db/services.ts";
 import { createNovaTarget } from "../systems/nova-db/target.ts";
 import {
   type LegacyClients,
-  type LegacyPlaces,
-  legacyPlaces,
+  type LegacyInputs,
+  legacyInputs,
   openLegacyClients,
 } from "./baremetal/legacy-clients.ts";
 import { liftByHand, takenByHand } from "./baremetal/legacy-fence.ts";
@@ -29,7 +29,7 @@ import {
   movedMachines,
   startedMachines,
 } from "./baremetal/steps/legacy-started.ts";
-import { type HostPlaces, openHostClients } from "./host-clients.ts";
+import { type HostInputs, openHostClients } from "./host-clients.ts";
 import { withHosts } from "./host-moves.ts";
 import { backTransition, moveState } from "./rules/legacy-states.ts";
 import {
@@ -44,7 +44,7 @@ import type { MoveTarget } from "./target.ts";
 
 export function hostsBack(
   variant: MoveTarget["variant"],
-  options: LegacyPlaces & RollbackOptions,
+  options: LegacyInputs & RollbackOptions,
 ): Rollback {
   return variant === "ironic" ? novaBack(options) : machinesBack(options);
 }
@@ -52,7 +52,7 @@ export function hostsBack(
 /**
  * Skips a machine with a changed row completely. Lifts the fence last, if no machine is skipped.
  */
-function novaBack(options: HostPlaces & RollbackOptions): Rollback {
+function novaBack(options: HostInputs & RollbackOptions): Rollback {
   const { all, node = [] } = options;
   const about = { kind: "takeover", variant: "ironic" } as const;
   return rollbackOf(about, options, (sink, preview) => ({
@@ -183,7 +183,7 @@ function checkFound(unfound: ReadonlySet<string>): void {
 }
 
 /** Rolls back from any step. The epoch increases. */
-function machinesBack(options: LegacyPlaces & RollbackOptions): Rollback {
+function machinesBack(options: LegacyInputs & RollbackOptions): Rollback {
   const { all, node = [] } = options;
   const about = { kind: "takeover", variant: "baremetal" } as const;
   /** Counts of a preview. A fence is a row, but not a machine. */
@@ -202,7 +202,7 @@ function machinesBack(options: LegacyPlaces & RollbackOptions): Rollback {
     },
     async open(found, keep) {
       const how = { readOnly: preview };
-      const allOptions = await legacyPlaces(found.run, options);
+      const allOptions = await legacyInputs(found.run, options);
       return { ...found, clients: await openLegacyClients(allOptions, keep, how, sink.report) };
     },
     async question({ clients, machines }) {
@@ -248,12 +248,12 @@ function machinesBack(options: LegacyPlaces & RollbackOptions): Rollback {
 }
 
 async function* machinePreviews(
-  { look }: LegacyClients,
+  { read }: LegacyClients,
   machines: readonly LegacyMachine[],
   fences: ReturnType<typeof takenByHand>,
 ): AsyncGenerator<UndoPreview> {
   let stay = false;
-  const now = await look(machines.map(({ move }) => move));
+  const now = await read(machines.map(({ move }) => move));
   for (const [at, { id, move }] of machines.entries()) {
     const current = now[at];
     if (current === undefined) continue;

@@ -5,24 +5,19 @@ import { openBackend, type TargetOptions } from "../migrate/open/backend.ts";
 import { loadMappings } from "../migrate/open/documents.ts";
 import type { NovaIdentity } from "../model/nova/nova-plan.ts";
 import { hasMovedToApi } from "../model/nova/nova-release.ts";
-import { saysCloud } from "../run/cloud.ts";
+import { hasLogin } from "../run/cloud.ts";
 import { type Keep, keepYoungSmall, openRole } from "../run/databases.ts";
 import type { Database } from "../systems/database/open.ts";
 import { readAggregates } from "../systems/nova-db/check.ts";
 import { AGGREGATES, mayRead, privileges } from "../systems/nova-db/host-rights.ts";
 import { hostMappings, hypervisorTypes, openMachines } from "../systems/nova-db/machines.ts";
-import {
-  identifyNova,
-  identifyNovaApi,
-  MOVED_TABLES,
-  PLACES,
-} from "../systems/nova-db/plan-open.ts";
+import { API, identifyNova, identifyNovaApi, MOVED_TABLES } from "../systems/nova-db/plan-open.ts";
 import { readComputeHosts } from "../systems/nova-db/services.ts";
 import type { MoveFacts } from "./rules/move-hosts.ts";
 import { createMoves } from "./rules/moves.ts";
 import type { MoveScope, MoveTarget } from "./target.ts";
 
-export interface HostPlaces extends TargetOptions {
+export interface HostInputs extends TargetOptions {
   readonly novaDb?: string;
   readonly novaApiDb?: string;
 }
@@ -33,7 +28,7 @@ export interface HostPlaces extends TargetOptions {
  * N2I-E203 for the wrong database
  */
 export async function openHostClients(
-  options: HostPlaces,
+  options: HostInputs,
   keep: Keep,
   { readOnly, asksIronic = true }: { readonly readOnly: boolean; readonly asksIronic?: boolean },
   report: (text: string) => void,
@@ -48,8 +43,8 @@ export async function openHostClients(
       ? null
       : keep(await openRole("nova-api-db", novaApiDb, { readOnly: true }));
   if (api !== null) {
-    await mayRead(api, Object.keys(PLACES));
-    await identifyNovaApi(api, PLACES);
+    await mayRead(api, Object.keys(API));
+    await identifyNovaApi(api, API);
   }
   if (!hasMovedToApi(identity.schema_version)) await mayRead(database, AGGREGATES);
   const tenants = asksIronic ? await openTenantsOf(options, keep, report) : null;
@@ -142,12 +137,12 @@ async function readMembers(
 }
 
 async function openTenantsOf(
-  options: HostPlaces,
+  options: HostInputs,
   keep: Keep,
   report: (text: string) => void,
 ): Promise<MoveTarget["tenants"]> {
   const { ironicDb, ironicUrl } = options;
-  if (ironicDb === undefined && ironicUrl === undefined && !saysCloud(options)) return null;
+  if (ironicDb === undefined && ironicUrl === undefined && !hasLogin(options)) return null;
   const rest = ironicDb === undefined && { via: "rest" as const };
   const backend = keep(
     await openBackend({ ...options, ...rest }, await loadMappings(), { readOnly: true }, report),

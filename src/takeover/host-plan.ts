@@ -23,7 +23,7 @@ import { inRun } from "../run/run.ts";
 import { saveOptions } from "../run/saved-options.ts";
 import type { Sink } from "../run/sink.ts";
 import { VERSION } from "../run/version.ts";
-import type { LegacyPlaces } from "./baremetal/legacy-clients.ts";
+import type { LegacyInputs } from "./baremetal/legacy-clients.ts";
 import { type DownOptions, downTime } from "./host-watch.ts";
 import { openTarget } from "./open-target.ts";
 import type { MoveFacts, MoveRequest } from "./rules/move-hosts.ts";
@@ -35,7 +35,7 @@ interface PlanOptions extends DownOptions, MoveScope {
   readonly forceAggregates?: boolean;
 }
 
-export interface HostPlanOptions extends LegacyPlaces, PlanOptions {
+export interface HostPlanOptions extends LegacyInputs, PlanOptions {
   readonly run: string;
 }
 

@@ -18,8 +18,8 @@ import { servedElsewhere } from "../systems/nova-db/machines.ts";
 import { readBeats } from "../systems/nova-db/services.ts";
 import {
   type LegacyClients,
-  type LegacyPlaces,
-  legacyPlaces,
+  type LegacyInputs,
+  legacyInputs,
   openLegacyClients,
 } from "./baremetal/legacy-clients.ts";
 import { hasLifted, isLifting, lifting } from "./baremetal/legacy-fence.ts";
@@ -35,7 +35,7 @@ import { isUnlocked } from "./rules/legacy-states.ts";
 import { fenceLeg, fencesOf } from "./steps/host-move.ts";
 import type { MoveTarget } from "./target.ts";
 
-export interface ReadmitOptions extends LegacyPlaces {
+export interface ReadmitOptions extends LegacyInputs {
   readonly run: string;
   readonly compute: string;
   readonly queuePurged: boolean;
@@ -63,7 +63,7 @@ export function readmit(
       const doing = { options, entries, sink };
       if (variant === "ironic")
         return liftFences(run, await openHostClients(options, ...opening), plans, doing);
-      const clients = await openLegacyClients(await legacyPlaces(run, options), ...opening);
+      const clients = await openLegacyClients(await legacyInputs(run, options), ...opening);
       return liftLease(run, clients, plans, doing);
     });
   });

@@ -57,7 +57,7 @@ async function progressOf(run: RunFolder, plan: MovePlan, entries: Entries) {
   };
 }
 
-const WAYS: ReadonlySet<string> = new Set(["begin", "undo"]);
+const ACTIONS: ReadonlySet<string> = new Set(["begin", "undo"]);
 
 function nextOf(
   plan: MovePlan,
@@ -69,7 +69,7 @@ function nextOf(
   if (last?.do !== "undone") return isComplete(plan, entries) ? "verify" : null;
   if (rows === 0) return "nothing";
   // A rollback with --all was interrupted between batches, or before the fence.
-  const lastBatch = batchesOf(entries, HOST_ROWS).findLast(({ do: act }) => WAYS.has(act));
+  const lastBatch = batchesOf(entries, HOST_ROWS).findLast(({ do: act }) => ACTIONS.has(act));
   const cut = lastBatch?.do === "undo" && lastBatch.nodes === "all";
   return cut || rows === fences ? "rollback" : "verify";
 }

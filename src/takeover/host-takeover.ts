@@ -16,7 +16,7 @@ import { inRun } from "../run/run.ts";
 import { saveOptions } from "../run/saved-options.ts";
 import type { Sink } from "../run/sink.ts";
 import { busyInstances } from "../systems/nova-db/machines.ts";
-import { type LegacyPlaces, legacyOptions } from "./baremetal/legacy-clients.ts";
+import { type LegacyInputs, legacyOptions } from "./baremetal/legacy-clients.ts";
 import { openHostClients } from "./host-clients.ts";
 import { type HostMoved, isThrough, performMoves } from "./host-moves.ts";
 import {
@@ -216,7 +216,7 @@ export async function askDown(
 /** @throws MigrationError N2I-E317 if no machine can be moved, N2I-E315 for a takeover plan */
 export function moveHosts(
   variant: MoveTarget["variant"],
-  options: LegacyPlaces & { readonly run: string },
+  options: LegacyInputs & { readonly run: string },
   sink: Sink,
 ): Promise<HostMoved> {
   return inRun(options.run, "host move", { kind: "takeover", variant }, (run) =>

@@ -15,7 +15,7 @@ import type { MovePlan } from "../run/host-files.ts";
 import type { Sink } from "../run/sink.ts";
 import {
   type LegacyClients,
-  type LegacyPlaces,
+  type LegacyInputs,
   openLegacyClients,
 } from "./baremetal/legacy-clients.ts";
 import { moveLegacy } from "./baremetal/legacy-move.ts";
@@ -43,7 +43,7 @@ export interface OpenTarget extends MoveTarget {
 /** @throws MigrationError as `openHostClients`, and for nova-baremetal as `openLegacyClients` */
 export async function openTarget(
   variant: MoveTarget["variant"],
-  options: LegacyPlaces,
+  options: LegacyInputs,
   keep: Keep,
   how: { readonly readOnly: boolean },
   report: (text: string) => void,
@@ -149,7 +149,7 @@ function* judgeComputes(
 const PAGE = 100;
 
 async function* judgeLegacy(
-  { look, leases, ports }: LegacyClients,
+  { read, leases, ports }: LegacyClients,
   { plans: [plan], entries }: Compared,
 ): AsyncGenerator<RowVerdict> {
   const begun = movedMachines(entries);
@@ -164,7 +164,7 @@ async function* judgeLegacy(
   const all = [...moves.values()];
   for (let at = 0; at < all.length; at += PAGE) {
     const some = all.slice(at, at + PAGE);
-    const now = await look(some);
+    const now = await read(some);
     const observed = await ports.of(some);
     const locks = new Map((await takenLocks(leases)).map((lock) => [lock.resource, lock]));
     for (const [index, move] of some.entries()) {

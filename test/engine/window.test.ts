@@ -131,7 +131,7 @@ test("one under way is looked at as often as the pace says, the last pause over 
   ] as const) {
     const of = doors(1);
     of.takes = 390;
-    await open(of, { deadline: 60_000, ...(looks !== undefined && { looks }) });
+    await open(of, { deadline: 60_000, ...(looks !== undefined && { pauses: looks }) });
     assert.equal(of.now, ends, String(looks));
   }
 });

@@ -128,7 +128,7 @@ function tracked(count: number) {
         return Promise.resolve({ total: 1, reserved: made.looks === 0 ? 1 : 0, totals: new Map() });
       },
     },
-    look: ({ id }: { id: string }) => {
+    read: ({ id }: { id: string }) => {
       made.seen += 1;
       return Promise.resolve({
         node: { ...of(id), nics: [] } as unknown as RunningNode, // what a part looks at of it

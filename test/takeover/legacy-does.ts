@@ -1,5 +1,5 @@
 import type { LegacyMove } from "../../src/model/nova/legacy-move.ts";
-import type { BootPlaces } from "../../src/takeover/baremetal/legacy-boots.ts";
+import type { BootInputs } from "../../src/takeover/baremetal/legacy-boots.ts";
 import {
   checkAny,
   moveMachines,
@@ -50,14 +50,14 @@ export async function does(
     const how = { hosts: ["A", to], ...(agent && { agent }) };
     return withLegacy(await runOf(name), place, [], how, async (legacy) => {
       const { deps: hands } = legacy;
-      const holding: typeof hands.holding = (move, work) =>
-        hands.holding(move, (between) =>
+      const holding: typeof hands.locked = (move, work) =>
+        hands.locked(move, (between) =>
           work(async (point) => {
             await passes(point);
             await between(point);
           }),
         );
-      const own = { ...legacy, deps: { ...hands, holding } };
+      const own = { ...legacy, deps: { ...hands, locked: holding } };
       if (!back) {
         const all = () => once(moves ?? ids.map((id) => moveOf(id, to)));
         const moved = await moveMachines(own, all, () => Promise.resolve(), NOTHING);
@@ -75,7 +75,7 @@ export async function does(
 
 export const NOTHING = (): void => undefined;
 
-interface Taking extends BootPlaces {
+interface Taking extends BootInputs {
   readonly ids?: readonly number[];
   /** Seconds. */
   readonly down?: number;

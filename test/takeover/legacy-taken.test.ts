@@ -179,8 +179,8 @@ test("an agent sees a compute node that was deleted when it looked, and is not a
   await nova("compute_nodes").insert({ ...row, id: 500, service_id: 2, ...gone });
   await cloud.withPlace(async (opened) => {
     /** Nova's own nova-compute of B brings it back once the machine is its own. */
-    const lookAt: typeof opened.lookAt = async (nodes) => {
-      const look = await opened.lookAt(nodes);
+    const readerOf: typeof opened.readerOf = async (nodes) => {
+      const look = await opened.readerOf(nodes);
       return async (moves) => {
         const { service_host } = await cloud.bm("bm_nodes").where({ id: 2 }).first();
         const lives = { deleted: 0, deleted_at: null };
@@ -188,7 +188,7 @@ test("an agent sees a compute node that was deleted when it looked, and is not a
         return look(moves);
       };
     };
-    const place = { ...opened, lookAt };
+    const place = { ...opened, readerOf };
     const asked = { from: "A", to: "B", nodes: [moveOf(2).uuid], down: 60 };
     const run = await cloud.runOf("one");
     assert.equal((await takeMachines(run, place, asked, { report: NOTHING })).moved, 1);

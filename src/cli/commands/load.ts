@@ -33,7 +33,7 @@ type Work = () => Promise<(args: never, program?: Argv) => Promise<void>>;
 
 type Command = readonly [options: Declared, work: Work];
 
-async function walking(): ReturnType<Work> {
+async function loadRunner(): ReturnType<Work> {
   const { runCommand } = await import("./window/run.ts");
   return (args: RunArgs) => runCommand(args, commandFunctions(args));
 }
@@ -103,7 +103,7 @@ const COMMANDS: readonly Command[] = [
   [rollbackOptions, async () => (await import("./rollback.ts")).rollbackCommand],
   [statusOptions, async () => (await import("./status.ts")).statusCommand],
   [nextOptions, async () => (await import("./next.ts")).nextStepCommand],
-  [runOptions, walking],
+  [runOptions, loadRunner],
   [windowOptions, async () => (await import("./window/window.ts")).windowCommand],
   [HOST.list, async () => (await import("./host/list.ts")).hostListCommand],
   [HOST.plan, async () => (await import("./host/plan.ts")).hostPlanCommand],

@@ -11,12 +11,12 @@ import { exitWith, type ListArgs, printMessage, sinkOf } from "./shared.ts";
 export async function powerCommand(args: ListArgs & PowerRequest): Promise<void> {
   const done = await power(args, sinkOf(args));
   if (done === null) return printMessage(args, AFTER.stoppedPower(args));
-  const { counts, machines, want, noConf } = done;
+  const { counts, machines, altered, noConf } = done;
   const good = counts.verdicts.ok ?? 0;
   for (const line of summary(counts.verdicts)) printMessage(args, line);
   for (const line of groups(done.troubled, machines)) printMessage(args, line);
   await printView(powerView(done.listed, machines), { ...args, every: EVERY.power(args) });
-  const but = want === 0 ? "" : `; ${want} of them only with a setting listed above`;
+  const but = altered === 0 ? "" : `; ${altered} of them only with a setting listed above`;
   printMessage(
     args,
     `Power: ${good} of ${counted(counts.machines, "machine")} answered as expected${but}.`,

@@ -22,5 +22,5 @@ export async function rollbackCommand(args: RollbackArgs): Promise<void> {
   await printView(skipped.view(), how);
   if (ended === null) return;
   for (const note of ended.notes) printResult(args, note);
-  if (skipped.any() || ended.untold) exitWith(EXIT_STATUS.differs.status);
+  if (skipped.any() || ended.noNova) exitWith(EXIT_STATUS.differs.status);
 }

@@ -15,7 +15,7 @@ import { questions } from "../print/questions.ts";
 import { stageList } from "../print/stage-list.ts";
 import { drawStage } from "../print/stages.ts";
 import { took } from "../verbose.ts";
-import { fitting } from "../views/fitting.ts";
+import { optionsFor } from "../views/fitting.ts";
 import { withMachines } from "../views/machines.ts";
 import { guardsView, statesView, undoView } from "../views/previews.ts";
 import { severalLines } from "../views/several.ts";
@@ -192,7 +192,7 @@ export function printMachines(view: View, { run, ...options }: At): Promise<void
 export function printDone(view: View, { run, ...options }: At & Pick<Voice, "json">) {
   return knowing(run, async (find) => {
     const fullView = withNames(view, find);
-    const fit = fitting(fullView.columns, options);
+    const fit = optionsFor(fullView.columns, options);
     let any = false;
     const rows = async function* () {
       for await (const row of fullView.rows) {

@@ -22,7 +22,7 @@ export const applyOptions: Declared = {
     ...listOptions,
   },
   exclude: ["nova-db leave-nova"],
-  want: ["staged: ironic-db"],
+  needed: ["staged: ironic-db"],
   fixes: {
     staged:
       "Remove --staged. Over REST, adoption hands each machine over to its conductor directly.",

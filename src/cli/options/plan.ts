@@ -30,7 +30,7 @@ export const planOptions: Declared = {
     ...common("key-file"),
   },
   exclude: ["flavor-images=keep flavor-images=delete: deploy-kernel deploy-ramdisk"],
-  want: [
+  needed: [
     `nova-api-db ${NOVA_ROWS.join(" ")}: nova-db`,
     ...["deploy-kernel flavor-images=point: deploy-ramdisk", "deploy-ramdisk: deploy-kernel"],
   ],

@@ -2,7 +2,7 @@ import { WATCH_SECONDS } from "../../model/ironic/service.ts";
 import { releaseNames } from "../../run/files/load-tables.ts";
 import { flag, grouped, list, number, type OptionTable, string } from "./declared.ts";
 
-const WANT_NOVA = "With --nova-db";
+const WITH_NOVA = "With --nova-db";
 /** Seconds. */
 const LONGEST_WATCH = 3600;
 
@@ -18,20 +18,20 @@ const NOVA = grouped("Nova:", {
   "nova-api-db": string(
     "The nova_api database, in the same form. It contains flavors since Newton",
   ),
-  watch: number(`${WANT_NOVA}: seconds to check that nova-compute does not send heartbeats`, {
+  watch: number(`${WITH_NOVA}: seconds to check that nova-compute does not send heartbeats`, {
     default: WATCH_SECONDS,
     most: LONGEST_WATCH,
   }),
-  "allow-running-compute": flag(`${WANT_NOVA}: continue even if a nova-compute reports`),
-  "allow-queued-requests": flag(`${WANT_NOVA}: continue even if nova-compute has queued requests`),
+  "allow-running-compute": flag(`${WITH_NOVA}: continue even if a nova-compute reports`),
+  "allow-queued-requests": flag(`${WITH_NOVA}: continue even if nova-compute has queued requests`),
   // The operator confirms that no nova-compute runs.
   "leave-nova": flag("Change only Ironic"),
   "compute-host": list(
-    `${WANT_NOVA}: [HOST=|group:GROUP=|shard:SHARD=]NAME, the new compute host of the instances`,
+    `${WITH_NOVA}: [HOST=|group:GROUP=|shard:SHARD=]NAME, the new compute host of the instances`,
     { form: COMPUTE_HOST },
   ),
   "flavor-images": string(
-    `${WANT_NOVA}: deploy images of flavors (default: point if new images are specified, else keep)`,
+    `${WITH_NOVA}: deploy images of flavors (default: point if new images are specified, else keep)`,
     { choices: ["keep", "point", "delete"] },
   ),
   "deploy-kernel": string("Glance id of the new deploy kernel, or name:NAME", { form: IMAGE }),

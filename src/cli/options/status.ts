@@ -1,10 +1,10 @@
-import type { Places } from "../../migrate/hosts/allocations.ts";
+import type { AuditDatabases } from "../../migrate/hosts/allocations.ts";
 import type { ListArgs } from "../commands/shared.ts";
 import { argument, type Declared, string } from "./declared.ts";
 import { formatOptions, listOptions } from "./format.ts";
 import { common, meaning } from "./shared.ts";
 
-export interface StatusArgs extends ListArgs, Places {
+export interface StatusArgs extends ListArgs, AuditDatabases {
   readonly run: string;
 }
 
@@ -17,7 +17,7 @@ export const statusOptions: Declared = {
     "placement-db": string("With --nova-db: Placement's database, to find missing allocations"),
     ...formatOptions,
   },
-  want: ["placement-db: nova-db"],
+  needed: ["placement-db: nova-db"],
   examples: ["$0 status --run m1"],
 };
 

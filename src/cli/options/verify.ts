@@ -44,7 +44,7 @@ export const verifyOptions: Declared = {
     },
   },
   exclude: ["takeover: nova-db final"],
-  want: [
+  needed: [
     ...["takeover: ironic-db", "placement-db: nova-db"],
     ...["conductor-log: takeover", "compute-log: final"],
   ],

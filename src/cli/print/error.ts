@@ -84,7 +84,7 @@ export function outOfFiles(error: unknown): unknown {
 const RENAMED: ReadonlySet<string> = new Set(["N2I-E110", "N2I-E120", "N2I-E200", "N2I-E400"]);
 
 /** Properties of errors that never contain a value of a row. */
-const TELLING = ["code", "errno", "syscall", "sqlState", "address", "port", "hostname"] as const;
+const PRINTABLE = ["code", "errno", "syscall", "sqlState", "address", "port", "hostname"] as const;
 
 /** Messages of the JavaScript engine that contain names of code or packages, and no values. */
 const HARMLESS =
@@ -109,7 +109,7 @@ function safeMessage(error: unknown): string {
   if (!(error instanceof Error)) return `a ${typeof error} was thrown`;
   const name = /^\w+$/.test(error.name) ? error.name : "Error";
   if (error instanceof MigrationError) return `${error.code} ${error.message}`;
-  const facts = TELLING.flatMap((key) => {
+  const facts = PRINTABLE.flatMap((key) => {
     // The properties are not in the error's type.
     const value = (error as unknown as { readonly [key: string]: unknown })[key];
     return /^[\w.:-]{1,64}$/.test(String(value ?? "")) ? [`${key}=${String(value)}`] : [];

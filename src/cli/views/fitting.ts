@@ -11,7 +11,7 @@ export function hasMatched(columns: readonly string[], condition: string): boole
 }
 
 /** Drops options for another list, which must not stop the command after its changes. */
-export function fitting<T extends FormatOptions>(
+export function optionsFor<T extends FormatOptions>(
   columns: readonly string[],
   options: T,
 ): { readonly options: T; readonly without: readonly string[] } {

@@ -30,7 +30,7 @@ const PIECES = 64;
 
 const THIS_CHANNEL = 0x0e;
 /** Requests the 2.0 fields. BMCs with 1.5 refuse it or do not answer. */
-const WANT_2_0 = 0x80;
+const ASK_2_0 = 0x80;
 const ADMINISTRATOR = 4;
 
 type Discovery =
@@ -54,7 +54,7 @@ type Discovery =
 export async function discover(talk: Talk): Promise<Discovery> {
   let last: Discovery | null = null;
   for (const pause of [...PAUSES, 0]) {
-    const { found, lasts } = await look(talk);
+    const { found, lasts } = await query(talk);
     if (lasts) return found;
     const isSilent = found.kind === "silent" || found.kind === "cut";
     // After the deadline only "busy" is a result, because another request was pending.
@@ -74,7 +74,7 @@ interface Discovered {
   readonly lasts: boolean;
 }
 
-async function look(talk: Talk): Promise<Discovered> {
+async function query(talk: Talk): Promise<Discovered> {
   const waits = WAITS.map((wait) => wait * (0.9 + 0.2 * talk.chance.fraction()));
   // The third send uses the 1.5 form, for BMCs that do not answer the 2.0 form.
   const first = await capabilities(talk, waits.slice(0, 1), () => true).then(async (answer) => {
@@ -84,11 +84,11 @@ async function look(talk: Talk): Promise<Discovered> {
     return capabilities(talk, waits.slice(1), (sending) => sending !== 1);
   });
   if (first === null) return { found: { kind: "silent" }, lasts: false };
-  const discovered = saysEnough(first);
+  const discovered = concluded(first);
   if (discovered !== null) return discovered;
   // As ipmitool: after a refusal, try the other form. If busy, repeat the same form later.
   const other = await capabilities(talk, first.for2 ? OTHER_WAITS : AGAIN_WAITS, () => !first.for2);
-  const more = other === null ? null : saysEnough(other);
+  const more = other === null ? null : concluded(other);
   if (more !== null) return more;
   const [two, old] = first.for2 ? [first, other] : [other, first];
   // An answer to the 1.5 form proves nothing about 2.0, whose answers may be lost.
@@ -102,7 +102,7 @@ async function look(talk: Talk): Promise<Discovered> {
 }
 
 /** Final result of one answer. Null if the other form is needed. */
-function saysEnough({ for2, code, capabilities }: Replied): Discovered | null {
+function concluded({ for2, code, capabilities }: Replied): Discovered | null {
   if (isBusy(code)) return { found: { kind: "busy", code }, lasts: false };
   if (capabilities?.ipmi2 === true)
     return { found: { kind: "capabilities", capabilities }, lasts: true };
@@ -126,7 +126,7 @@ function capabilities(
   const forms = new Set(waits.map((_, sending) => for2(sending)));
   return talk.exchange<Replied>(
     (sending) => {
-      const channel = THIS_CHANNEL | (for2(sending) ? WANT_2_0 : 0);
+      const channel = THIS_CHANNEL | (for2(sending) ? ASK_2_0 : 0);
       const data = [channel, ADMINISTRATOR];
       return wrap15(request(COMMANDS.capabilities, sequence(for2(sending)), data));
     },

@@ -93,17 +93,17 @@ async function* askEach<T extends BmcTarget, R extends Reading>(
   const signal = external === undefined ? stop.signal : AbortSignal.any([external, stop.signal]);
   // One listener for each concurrent BMC.
   setMaxListeners(0, signal);
-  const looks = createLooks<T, R>(targets, schedule, clock, failed);
+  const queries = createQueries<T, R>(targets, schedule, clock, failed);
   const bucket = createBucket(clock, schedule.startsPerSecond);
   const flight = createFlight(clock, signal);
 
-  const start = (look: Look<T, R>): void =>
+  const start = (query: Query<T, R>): void =>
     flight.start(async () => {
-      looks.begin(look);
+      queries.begin(query);
       try {
-        looks.conclude(look, await ask(look.targets[0], { deadline: look.deadline, signal }));
+        queries.conclude(query, await ask(query.targets[0], { deadline: query.deadline, signal }));
       } finally {
-        looks.end(look);
+        queries.end(query);
       }
     });
   /** @returns milliseconds until more may start */
@@ -111,28 +111,28 @@ async function* askEach<T extends BmcTarget, R extends Reading>(
     while (!signal.aborted && flight.size() < schedule.inFlight) {
       const wait = bucket.delay();
       if (wait > 0) return wait;
-      const look = looks.next();
-      if (look === undefined) return looks.delay();
-      if (looks.isAnswered(look)) continue;
+      const query = queries.next();
+      if (query === undefined) return queries.delay();
+      if (queries.isAnswered(query)) continue;
       bucket.take();
-      start(look);
+      start(query);
     }
     return Infinity;
   };
 
   try {
     while (!flight.broke()) {
-      if (!signal.aborted) await looks.fill();
+      if (!signal.aborted) await queries.fill();
       const delay = begin();
-      const answers = looks.take();
+      const answers = queries.take();
       if (answers.length > 0) yield* answers;
       else if (flight.size() > 0) await flight.woken(delay);
-      else if (signal.aborted || looks.isEmpty()) break;
+      else if (signal.aborted || queries.isEmpty()) break;
       else await flight.woken(delay);
     }
-    yield* looks.take();
+    yield* queries.take();
     flight.rethrow();
-    yield* looks.owed();
+    yield* queries.owed();
   } finally {
     stop.abort();
     await flight.ended();
@@ -176,7 +176,7 @@ function createFlight(clock: Timers, signal: AbortSignal) {
 }
 
 /** A BMC to read now. */
-interface Look<T, R> {
+interface Query<T, R> {
   readonly targets: Same<T>;
   /** Reading of the first pass. Null in the first pass. */
   readonly first: R | null;
@@ -187,7 +187,7 @@ interface Look<T, R> {
 const UNREACHABLE: readonly string[] = ["unreachable", "port-closed"];
 
 /** Selects the next BMC, and collects the readings. */
-function createLooks<T extends BmcTarget, R extends Reading>(
+function createQueries<T extends BmcTarget, R extends Reading>(
   targets: AsyncIterable<T> | Iterable<T>,
   { gap, window, seed, deadline }: Schedule,
   clock: Timers,
@@ -195,26 +195,26 @@ function createLooks<T extends BmcTarget, R extends Reading>(
 ) {
   const gaps = createGaps(clock, gap);
   const queue = createQueue(targets, window, seeded(seed));
-  const again = createSecondLooks<T, R>(deadline);
+  const again = createSecondQueries<T, R>(deadline);
   const silent = { first: new Map<string, R>(), second: new Map<string, R>() };
   const delays = {
     first: (bmc: string) => (silent.first.has(bmc) ? 0 : gaps.delay(bmc)),
     second: (bmc: string) => (silent.second.has(bmc) ? 0 : gaps.delay(bmc)),
   };
   let answers: FleetAnswer<T, R>[] = [];
-  const silentIn = ({ first }: Look<T, R>): Map<string, R> =>
+  const silentIn = ({ first }: Query<T, R>): Map<string, R> =>
     first === null ? silent.first : silent.second;
-  const record = (look: Look<T, R>, reading: R): void => {
-    const answer = { targets: look.targets, reading };
-    if (look.first !== null)
-      answers.push({ ...answer, reading: again.conclude(look, look.first, reading) });
+  const record = (query: Query<T, R>, reading: R): void => {
+    const answer = { targets: query.targets, reading };
+    if (query.first !== null)
+      answers.push({ ...answer, reading: again.conclude(query, query.first, reading) });
     else if (again.add(answer)) failed?.(answer);
     else answers.push(answer);
   };
   return {
     fill: queue.fill,
     /** A target whose BMC is free now. */
-    next(): Look<T, R> | undefined {
+    next(): Query<T, R> | undefined {
       const same = queue.take(delays.first);
       if (same !== undefined) return { targets: same, first: null, deadline };
       return queue.isDrawn() ? again.take(delays.second) : undefined;
@@ -226,18 +226,18 @@ function createLooks<T extends BmcTarget, R extends Reading>(
         queue.isDrawn() ? again.postponedFor(delays.second) : Infinity,
       ),
     /** Whether another target with this BMC had no answer, which then also applies to this one. */
-    isAnswered(look: Look<T, R>): boolean {
-      const cached = silentIn(look).get(bmcOf(look.targets[0]));
-      if (cached !== undefined) record(look, { ...cached, attempts: 0 });
+    isAnswered(query: Query<T, R>): boolean {
+      const cached = silentIn(query).get(bmcOf(query.targets[0]));
+      if (cached !== undefined) record(query, { ...cached, attempts: 0 });
       return cached !== undefined;
     },
-    begin: ({ targets: [target] }: Look<T, R>): void => gaps.begin(bmcOf(target)),
-    conclude(look: Look<T, R>, reading: R): void {
+    begin: ({ targets: [target] }: Query<T, R>): void => gaps.begin(bmcOf(target)),
+    conclude(query: Query<T, R>, reading: R): void {
       if (UNREACHABLE.includes(reading.verdict))
-        silentIn(look).set(bmcOf(look.targets[0]), reading);
-      record(look, reading);
+        silentIn(query).set(bmcOf(query.targets[0]), reading);
+      record(query, reading);
     },
-    end: ({ targets: [target] }: Look<T, R>): void => gaps.end(bmcOf(target)),
+    end: ({ targets: [target] }: Query<T, R>): void => gaps.end(bmcOf(target)),
     isEmpty: () => queue.isEmpty() && again.isEmpty(),
     /** Readings that were not yielded yet. */
     take(): readonly FleetAnswer<T, R>[] {
@@ -258,15 +258,15 @@ const AGAIN: readonly string[] = [
 const LEAST = 1000;
 /** These BMCs answer immediately, so a short second pass is enough. */
 const OCCUPIED: readonly string[] = ["no-slots", "busy"];
-const OCCUPIED_LOOK = 7000;
-const SAYS_LITTLE: readonly string[] = ["unreachable", "deadline"];
+const OCCUPIED_MS = 7000;
+const INCONCLUSIVE: readonly string[] = ["unreachable", "deadline"];
 
 /**
  * Failed BMCs for the second pass.
  * @param deadline milliseconds for both passes together
  */
-function createSecondLooks<T extends BmcTarget, R extends Reading>(deadline: number) {
-  const waiting: Look<T, R>[] = [];
+function createSecondQueries<T extends BmcTarget, R extends Reading>(deadline: number) {
+  const waiting: Query<T, R>[] = [];
   const owed = new Map<Same<T>, FleetAnswer<T, R>>();
   return {
     /** @returns false if this failure is not retried */
@@ -275,11 +275,11 @@ function createSecondLooks<T extends BmcTarget, R extends Reading>(deadline: num
       const remaining = deadline - reading.elapsed;
       if (!AGAIN.includes(reading.verdict) || remaining < LEAST) return false;
       owed.set(targets, answer);
-      const most = OCCUPIED.includes(reading.verdict) ? OCCUPIED_LOOK : Infinity;
+      const most = OCCUPIED.includes(reading.verdict) ? OCCUPIED_MS : Infinity;
       waiting.push({ targets, first: reading, deadline: Math.min(remaining, most) });
       return true;
     },
-    take(delay: Delay): Look<T, R> | undefined {
+    take(delay: Delay): Query<T, R> | undefined {
       const at = waiting.findIndex(({ targets: [target] }) => delay(bmcOf(target)) === 0);
       return at < 0 ? undefined : waiting.splice(at, 1)[0];
     },
@@ -287,9 +287,9 @@ function createSecondLooks<T extends BmcTarget, R extends Reading>(deadline: num
       waiting.reduce((least, { targets: [one] }) => Math.min(least, delay(bmcOf(one))), Infinity),
     isEmpty: () => waiting.length === 0,
     /** Combined reading of both passes. */
-    conclude({ targets }: Look<T, R>, first: R, second: R): R {
+    conclude({ targets }: Query<T, R>, first: R, second: R): R {
       owed.delete(targets);
-      const isLess = SAYS_LITTLE.includes(second.verdict) && !SAYS_LITTLE.includes(first.verdict);
+      const isLess = INCONCLUSIVE.includes(second.verdict) && !INCONCLUSIVE.includes(first.verdict);
       // A second pass is shorter, so its silence does not override the first reading.
       const answer = isLess ? first : second;
       return { ...answer, pass: 2, attempts: first.attempts + second.attempts };

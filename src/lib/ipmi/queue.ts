@@ -56,18 +56,18 @@ export function createQueue<T extends BmcTarget>(
 /** Targets to draw at random, grouped by BMC and login. */
 function createHeap<T extends BmcTarget>(random: () => number) {
   const all: Same<T>[] = [];
-  const places = new Map<string, number>();
+  const indexes = new Map<string, number>();
   return {
     size: () => all.length,
     add(target: T): void {
       const key = loginOf(target);
-      const at = places.get(key);
+      const at = indexes.get(key);
       const same = at === undefined ? undefined : all[at];
       if (at !== undefined && same !== undefined && same[0].password() === target.password()) {
         all[at] = [...same, target];
         return;
       }
-      places.set(key, all.length);
+      indexes.set(key, all.length);
       all.push([target]);
     },
     draw(): Same<T> | undefined {
@@ -76,10 +76,10 @@ function createHeap<T extends BmcTarget>(random: () => number) {
       if (last === undefined) return undefined;
       const drawn = at === all.length ? last : all[at];
       if (drawn === undefined) return undefined;
-      places.delete(loginOf(drawn[0]));
+      indexes.delete(loginOf(drawn[0]));
       if (drawn !== last) {
         all[at] = last;
-        places.set(loginOf(last[0]), at);
+        indexes.set(loginOf(last[0]), at);
       }
       return drawn;
     },

@@ -112,10 +112,10 @@ function briefOf(
 function matched({ columns, rows }: View, match: readonly string[]): Rows {
   if (match.length === 0) return rows;
   const isMatch = matching(columns, match);
-  async function* fitting() {
+  async function* matches() {
     for await (const row of rows) if (isMatch(row)) yield row;
   }
-  return fitting();
+  return matches();
 }
 
 /** Prints a short table completely, and a longer one grouped by cause, with the total last. */

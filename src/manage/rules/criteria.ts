@@ -19,11 +19,11 @@ export interface PortFacts {
 export const MARK = "nova2ironic_manage";
 
 /** The node's state, a resource in use by others, a missing resource, or missing permission. */
-export type Hindrance = "state" | "taken" | "gone" | "denied";
+export type FaultKind = "state" | "taken" | "gone" | "denied";
 
-export interface Objection {
+export interface Rejection {
   readonly reason: string;
-  readonly is: Hindrance;
+  readonly is: FaultKind;
 }
 
 /** A last error is only reported. @source facts/systems.md C1, Criteria */
@@ -49,7 +49,7 @@ function maintained({ maintenance, maintenance_reason }: ComparedNode): string |
 function marked(
   { extra: { [MARK]: mark } }: ComparedNode,
   runMark: string | null,
-): readonly Objection[] {
+): readonly Rejection[] {
   if (typeof mark !== "string" || mark === runMark) return [];
   return [{ reason: `it is being managed: extra.${MARK} is ${mark}`, is: "taken" }];
 }
@@ -72,7 +72,7 @@ export function faultsIn(
   node: RunningNode,
   portFacts: PortFacts,
   mark: string | null = null,
-): readonly Objection[] {
+): readonly Rejection[] {
   const whys = CRITERIA.flatMap((fails) => fails(node) ?? []);
   const found = [
     ...whys.map((reason) => ({ reason, is: "state" as const })),
@@ -83,7 +83,7 @@ export function faultsIn(
 }
 
 /** Maintenance or a mark that another user set on a node without our mark. */
-export function claimsOn(node: ComparedNode, runMark: string): readonly Objection[] {
+export function claimsOn(node: ComparedNode, runMark: string): readonly Rejection[] {
   const maintenance = maintained(node);
   return [
     ...(maintenance === null ? [] : [{ reason: maintenance, is: "state" as const }]),
@@ -92,7 +92,7 @@ export function claimsOn(node: ComparedNode, runMark: string): readonly Objectio
 }
 
 /** Changes of fields that the record depends on. Conductors change other fields at any time. */
-export function changedSince(before: ComparedNode, now: ComparedNode): readonly Objection[] {
+export function changedSince(before: ComparedNode, now: ComparedNode): readonly Rejection[] {
   const judged = ({ instance_uuid, resource_class, instance_info, extra }: ComparedNode) => {
     const { [MARK]: _mark, ...otherExtra } = extra;
     // Traits are saved when the node is marked, and restored from that copy.
@@ -118,16 +118,16 @@ function vifFaults(
   vif: string,
   { ports, duplicates, selected }: PortFacts,
   runMark: string | null,
-): readonly Objection[] {
-  const says = (is: Hindrance, fault: string): Objection => ({ reason: `VIF ${vif} ${fault}`, is });
-  const faults: Objection[] = [];
+): readonly Rejection[] {
+  const deny = (is: FaultKind, fault: string): Rejection => ({ reason: `VIF ${vif} ${fault}`, is });
+  const faults: Rejection[] = [];
   if (selected?.has(vif) === false)
-    faults.push(says("state", "is attached to it, but not in the request"));
-  if (duplicates.has(vif)) faults.push(says("taken", "is attached to more than one port"));
+    faults.push(deny("state", "is attached to it, but not in the request"));
+  if (duplicates.has(vif)) faults.push(deny("taken", "is attached to more than one port"));
   const port = ports?.get(vif);
-  if (ports === null) faults.push(says("state", "cannot be read: no endpoint of Neutron is known"));
-  else if (port === undefined) faults.push(says("gone", "is not in Neutron"));
-  else for (const reason of portFaults(node, port, runMark)) faults.push(says("taken", reason));
+  if (ports === null) faults.push(deny("state", "cannot be read: no endpoint of Neutron is known"));
+  else if (port === undefined) faults.push(deny("gone", "is not in Neutron"));
+  else for (const reason of portFaults(node, port, runMark)) faults.push(deny("taken", reason));
   return faults;
 }
 

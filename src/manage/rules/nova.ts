@@ -70,10 +70,10 @@ const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[]
   },
   ({ node, conductors, interfaces }) => {
     const enabled = enabledBy(interfaces, conductorsOf(node, conductors), FAKE);
-    const lacking = ["network", "storage"].filter((one) => enabled.get(one)?.has("noop") === false);
-    return lacking.length === 0
+    const missing = ["network", "storage"].filter((one) => enabled.get(one)?.has("noop") === false);
+    return missing.length === 0
       ? null
-      : `the conductors of its group have no ${lacking.join(" and no ")} interface noop for ${FAKE}`;
+      : `the conductors of its group have no ${missing.join(" and no ")} interface noop for ${FAKE}`;
   },
   ({ hasVolumes }) => (hasVolumes ? "it has volumes, which Nova would remove" : null),
   ({ node }) =>
@@ -116,19 +116,19 @@ const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[]
   },
   ({ node, required, request }) => {
     const other = ACTED_ON.flatMap((name) => {
-      const [says, has] = [required?.capabilities.get(name), capabilityNow(node, name)];
-      return says === undefined || says.toLowerCase() === has ? [] : [{ name, says, has }];
+      const [needs, has] = [required?.capabilities.get(name), capabilityNow(node, name)];
+      return needs === undefined || needs.toLowerCase() === has ? [] : [{ name, needs, has }];
     });
     if (other.length === 0) return null;
-    const [says, has] = [
-      other.map((one) => `capabilities:${one.name}=${one.says}`).join(", "),
+    const [expected, has] = [
+      other.map((one) => `capabilities:${one.name}=${one.needs}`).join(", "),
       other.map((one) => `${one.name} ${one.has || "unknown"}`).join(", "),
     ];
     const isUnsaid = other.some(({ name, has }) => name === "boot_mode" && has === "");
     const hint = isUnsaid
       ? ": if the flavor is right, set the value in the node's properties.capabilities"
       : "";
-    return `flavor ${request.flavor} has ${says}, which Ironic would set on the machine, but the node has ${has}${hint}`;
+    return `flavor ${request.flavor} has ${expected}, which Ironic would set on the machine, but the node has ${has}${hint}`;
   },
   (of) => imageFaults(of, imageFor(of)),
   (of) => [...of.ports].flatMap(([id, port]) => portFaults(of, id, port)),

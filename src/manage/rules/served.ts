@@ -5,7 +5,7 @@ import { masked } from "../../model/ironic/masked.ts";
 import { createAjv } from "../../model/json-schema/schemas.ts";
 import type { Reply } from "../../model/served.ts";
 import type { RequestedRule } from "../../serving/rules/policy-read.ts";
-import type { Hindrance } from "./criteria.ts";
+import type { FaultKind } from "./criteria.ts";
 
 /** The requested action; `nowhere`: unknown path. */
 type ManageableAction =
@@ -71,7 +71,7 @@ const BODY = {
 const STATUSES = { state: 403, gone: 404, taken: 409, denied: 503 } as const;
 
 /** @param rejectionKinds a missing permission of the service's own login takes precedence */
-export function statusOf(rejectionKinds: readonly Hindrance[]): number {
+export function statusOf(rejectionKinds: readonly FaultKind[]): number {
   if (rejectionKinds.includes("denied")) return STATUSES.denied;
   return Math.min(...rejectionKinds.map((is) => STATUSES[is]), STATUSES.taken);
 }

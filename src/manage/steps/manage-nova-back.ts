@@ -44,15 +44,15 @@ import {
 import { fakeAgain, foreignRecord, novaWould } from "./manage-nova-steps.ts";
 import { blocked, type ManagePosition, NONE } from "./manage-positions.ts";
 
-/** @param unasked true without a rollback command: servers that may be in use are kept */
-export function novaBackPart(clients: NovaClients, most: number, unasked = false): ManagePart {
+/** @param auto true without a rollback command: servers that may be in use are kept */
+export function novaBackPart(clients: NovaClients, most: number, auto = false): ManagePart {
   return {
     ...{ name: MANAGE, size: SIZE, keepsBack: true },
-    inspect: (changes) => inFlight(changes, most, (change) => backOf(clients, change, unasked)),
+    inspect: (changes) => inFlight(changes, most, (change) => backOf(clients, change, auto)),
     async perform(change, position, begin) {
       // The position may be minutes old.
       const { view } = position;
-      if (unasked && view.record !== null)
+      if (auto && view.record !== null)
         if (isServing(change, view, await clients.hardware.read(change.id)))
           return { ...blocked(view, IN_USE), inService: true };
       await begin();
@@ -68,10 +68,10 @@ export function novaBackPart(clients: NovaClients, most: number, unasked = false
 async function backOf(
   clients: NovaClients,
   change: ManageChange,
-  unasked: boolean,
+  auto: boolean,
 ): Promise<ManagePosition> {
   const { id, server } = change;
-  const view = await clients.look(change);
+  const view = await clients.read(change);
   const { node, record } = view;
   if (node === null) return blocked(view, unseenNode(id), "gone");
   const isOwned =
@@ -81,9 +81,9 @@ async function backOf(
     marked(change, view) ||
     node.maintenance_reason === maintenanceFor(server) ||
     bindsOf(change).some(({ port }) => view.ports?.get(port)?.device_id === recordOf(change));
-  if (isOwned && !unasked) return { is: "before", view, ...NONE };
+  if (isOwned && !auto) return { is: "before", view, ...NONE };
   const now = await clients.hardware.read(id);
-  if (unasked && isServing(change, view, now)) return { ...blocked(view, IN_USE), inService: true };
+  if (auto && isServing(change, view, now)) return { ...blocked(view, IN_USE), inService: true };
   // The node may still have the driver of this run without the mark.
   const isFake = now.driver === FAKE && change.acts.some(({ step }) => step === "fake");
   const open = isOwned || isFake || (await requiredPorts(clients, change, now));
@@ -191,7 +191,7 @@ async function faked(at: Back, found: JsonObject): Promise<string | null> {
     (await rejectionsBack(at, now, runServer)) ??
     (runServer === null ? null : await portsAgainst(clients, at, runServer)) ??
     // The position may be minutes old.
-    (runServer === null || isFake ? null : detachedPorts(at, await clients.look(at), runServer));
+    (runServer === null || isFake ? null : detachedPorts(at, await clients.read(at), runServer));
   if (against !== null) {
     if (!isFake) return against;
     // Another run may have marked the node.

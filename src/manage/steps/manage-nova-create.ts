@@ -7,7 +7,7 @@ import { isMade, portsBound, reservationOf } from "./manage-acts.ts";
 import { maintenanceFor, type ServerMaking } from "./manage-nova-marks.ts";
 
 /** Reads of Placement: about 15 minutes, more than Nova's resource tracker needs. */
-export const MOST_LOOKS = 450;
+export const MOST_READS = 450;
 
 /** Ends maintenance, and waits until Nova's resource tracker offers the node. */
 export async function offered(at: ServerMaking, isNew: boolean): Promise<string | null> {
@@ -16,7 +16,7 @@ export async function offered(at: ServerMaking, isNew: boolean): Promise<string 
   const reason = await clients.hardware.release(id, maintenanceFor(server), notFree);
   if (reason !== null) return reason;
   const inventory = customClass(view.node?.resource_class ?? "");
-  for (let tries = 0; tries < MOST_LOOKS; tries += 1) {
+  for (let tries = 0; tries < MOST_READS; tries += 1) {
     const offer = await clients.offers.of(id, inventory);
     if (offer !== null && offer.total > 0 && offer.reserved === 0) return null;
     await pause(tries);
@@ -57,7 +57,7 @@ export async function create(
 }
 
 /** Reads of a node after creation, about ten seconds. */
-const FEW_LOOKS = 10;
+const FEW_READS = 10;
 
 const DEPLOYED = /^(deploying|wait call-back|active|deploy failed)$/;
 
@@ -67,7 +67,7 @@ const DEPLOYED = /^(deploying|wait call-back|active|deploy failed)$/;
  * @source nova 26: virt/ironic/driver.py, spawn: node.validate comes before, by the same client
  */
 async function taken({ hardware }: NovaClients, id: string, server: string): Promise<boolean> {
-  for (let tries = 0; tries < FEW_LOOKS; tries += 1) {
+  for (let tries = 0; tries < FEW_READS; tries += 1) {
     const { provision_state: state, instance_uuid } = await hardware.read(id);
     if (instance_uuid === server && DEPLOYED.test(String(state))) return true;
     await pause(tries);

@@ -6,7 +6,7 @@ import { type NovaServer, unsure } from "../../systems/nova-api/server-state.ts"
 import { pause } from "../../systems/openstack/passing.ts";
 import type { NovaClients } from "../nova-clients.ts";
 import { isFinished, type ManageChange, recordOf } from "./manage-acts.ts";
-import { MOST_LOOKS } from "./manage-nova-create.ts";
+import { MOST_READS } from "./manage-nova-create.ts";
 import { maintenanceFor, type ServerMaking } from "./manage-nova-marks.ts";
 import { portsAgainst } from "./manage-nova-ports.ts";
 
@@ -123,7 +123,7 @@ export async function withheld(
 ): Promise<string | null> {
   if (!acts.some(({ step }) => step === "record")) return null;
   let claims: readonly string[] = [];
-  for (let tries = 0; tries < MOST_LOOKS; tries += 1) {
+  for (let tries = 0; tries < MOST_READS; tries += 1) {
     const offer = await offers.of(id, customClass(String(name)));
     claims = await offers.claims(id);
     const isOffered = offer !== null && offer.reserved < offer.total;

@@ -100,7 +100,7 @@ async function reserve(at: ServerMaking): Promise<string | null> {
 
 /** Why the machine can no longer be managed, or null. Ignores this run's maintenance. */
 async function changed(at: ServerMaking): Promise<string | null> {
-  const view = await at.clients.look(at);
+  const view = await at.clients.read(at);
   const node = view.node && { ...view.node, maintenance: false, maintenance_reason: null };
   const against = await at.clients.rejections({ ...view, node }, at.server, at.duplicates);
   return against.length === 0 ? null : `it changed in the meantime: ${against.join("; ")}`;
@@ -208,12 +208,12 @@ export async function novaWould(
 ): Promise<string> {
   const uuid = recordOf(change);
   if (!isMade(change)) return "";
-  const look = async () => {
+  const read = async () => {
     const { power_state } = await hardware.read(change.id);
     return { isOn: power_state === "power on", novaRecord: await servers.read(uuid) };
   };
   // An error here must not hide the reason of the failure.
-  const state = await orNull(look());
+  const state = await orNull(read());
   if (state === null) return `; check that Nova does not stop server ${uuid}`;
   const { isOn, novaRecord } = state;
   return isOn && novaRecord?.status === "SHUTOFF" && novaRecord.task !== "powering-on"
@@ -253,9 +253,9 @@ async function release(at: ServerMaking): Promise<string | null> {
       return `it has changed: ${other.join(", ")}${await novaWould(clients, at)}`;
     const rest = end - clients.clock.now();
     if (rest <= 0) return null;
-    await clients.clock.sleep(Math.min(LOOK_MS, rest));
+    await clients.clock.sleep(Math.min(POLL_MS, rest));
   }
 }
 
 /** Other machines of the batch are still in progress. */
-const LOOK_MS = 30_000;
+const POLL_MS = 30_000;

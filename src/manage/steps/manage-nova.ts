@@ -132,7 +132,7 @@ async function whereIs(
   duplicates: ReadonlySet<string>,
 ): Promise<ManagePosition> {
   const { id, server } = change;
-  const view = await clients.look(change);
+  const view = await clients.read(change);
   if (view.node === null) return blocked(view, NO_NODE, "gone");
   const now = isMade(change) ? await clients.hardware.read(id) : {};
   const fault = anothers(change, now);
@@ -164,11 +164,11 @@ async function whereIs(
 
 /** The current state, or the last one if it cannot be read, so that the reason is reported. */
 export async function lastState(
-  { look }: NovaClients,
+  { read }: NovaClients,
   change: ManageChange,
   view: ServerView,
 ): Promise<ServerView> {
-  return (await orNull(look(change))) ?? view;
+  return (await orNull(read(change))) ?? view;
 }
 
 function isOwned(change: ManageChange, { node }: ServerView): boolean {

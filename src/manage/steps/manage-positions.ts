@@ -4,11 +4,11 @@ import { isEmptied, reasonOf } from "../../systems/ironic-api/allocation.ts";
 import {
   changedSince,
   claimsOn,
+  type FaultKind,
   faultsIn,
-  type Hindrance,
   MARK,
-  type Objection,
   type PortFacts,
+  type Rejection,
 } from "../rules/criteria.ts";
 import {
   bindsOf,
@@ -23,7 +23,7 @@ export interface ManagePosition extends Position {
   readonly view: ServerView;
   readonly reasons: readonly string[];
   /** The kind of each reason. */
-  readonly rejectionKinds: readonly Hindrance[];
+  readonly rejectionKinds: readonly FaultKind[];
   /** In service with its server. Only the mark is left to remove. */
   readonly inService?: true;
   readonly onFake?: true;
@@ -34,7 +34,7 @@ export function unlike(
   { server }: Pick<ManageChange, "server">,
   before: ComparedNode,
   now: ComparedNode | null,
-): readonly Objection[] {
+): readonly Rejection[] {
   const { instance_uuid = null } = now ?? {};
   if (now === null || instance_uuid !== server)
     return [
@@ -59,13 +59,13 @@ export function forwardOf(
       (reservation?.traits !== undefined && isEmptied(node.instance_info, reservation.traits));
     return { is: open ? "before" : "after", view, ...NONE };
   }
-  const strange =
+  const taken =
     record !== null && record.state !== "error" && record.node_uuid !== id
       ? [{ reason: `its record ${server} is ${record.state}`, is: "taken" as const }]
       : [];
   // An interrupted rollback may have left this run's maintenance, which is ended first.
   const fit = node.maintenance_reason === reasonOf(server) ? { ...node, maintenance: false } : node;
-  const against = [...faultsIn(fit, portContext(view, shared, request?.ports), server), ...strange];
+  const against = [...faultsIn(fit, portContext(view, shared, request?.ports), server), ...taken];
   if (against.length > 0) return blockedBy(view, against);
   // The values in the journal are older than the deleted record, so later changes would be lost.
   return change.open === false
@@ -80,7 +80,7 @@ export const NO_NODE = "Ironic has no such node";
 
 export const NONE = { reasons: [], rejectionKinds: [] } as const;
 
-export function blockedBy(view: ServerView, against: readonly Objection[]): ManagePosition {
+export function blockedBy(view: ServerView, against: readonly Rejection[]): ManagePosition {
   const [reasons, rejectionKinds] = [against.map((one) => one.reason), against.map(({ is }) => is)];
   return { is: "other", view, reasons, rejectionKinds };
 }
@@ -91,7 +91,7 @@ export async function backOf(
 ): Promise<ManagePosition> {
   const { id, server } = change;
   const binds = bindsOf(change);
-  const view = await recordClient.look(id, server, portsBound(change));
+  const view = await recordClient.read(id, server, portsBound(change));
   const { node, record } = view;
   if (node === null) return blocked(view, unseenNode(id), "gone");
   const act = reservationOf(change);
@@ -128,6 +128,6 @@ export function portContext(
   return { ports, duplicates: new Set(duplicates), ...selection };
 }
 
-export function blocked(view: ServerView, reason: string, is: Hindrance = "state"): ManagePosition {
+export function blocked(view: ServerView, reason: string, is: FaultKind = "state"): ManagePosition {
   return blockedBy(view, [{ reason, is }]);
 }

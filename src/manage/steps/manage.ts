@@ -47,7 +47,7 @@ export function managePart(
       const pairs = changes.map(
         ({ id, server, acts }) => [id, acts.length === 0 ? null : server] as const,
       );
-      const views = await recordClient.lookAll(pairs, most, nics?.of ?? null);
+      const views = await recordClient.readAll(pairs, most, nics?.of ?? null);
       return changes.map((change, at) => forwardOf(change, views[at] ?? NOTHING, duplicates));
     },
     perform(change, position, begin) {
@@ -90,7 +90,7 @@ async function recordAlone(
 ): Promise<ManagePosition> {
   const { id, server } = change;
   const { view } = position;
-  await begin(holding(change, request, node));
+  await begin(asReserved(change, request, node));
   await begin({ step: "record" });
   const made = await recordClient.record(recordRequest(change, request, node), true);
   if ("reason" in made) return refusedBy(view, made);
@@ -117,7 +117,7 @@ async function recordMarked(
   // After the record was requested, the traits are those of the record.
   const emptied = change.acts.some(({ step }) => step === "record");
   const as = (node: RunningNode) =>
-    reservation !== undefined && emptied ? reservation : holding(change, request, node);
+    reservation !== undefined && emptied ? reservation : asReserved(change, request, node);
   let reserved = as(before);
   if (before.maintenance_reason === reasonOf(server)) {
     await begin(reserved);
@@ -180,7 +180,7 @@ export function unmanagePart(recordClient: RecordClient, most: number): ManagePa
         const act = reservationOf(change);
         if (act !== undefined) whys.push(await recordClient.release(id, server, act.traits));
       }
-      const reasons = [...whys.flatMap((one) => one ?? []), ...strangeOf(change, position.view)];
+      const reasons = [...whys.flatMap((one) => one ?? []), ...foreignPorts(change, position.view)];
       return { ...position, is: reasons.length === 0 ? "after" : "other", reasons };
     },
   };
@@ -197,7 +197,7 @@ function recordRequest(
   };
 }
 
-function holding(
+function asReserved(
   { server }: ManageChange,
   { name }: ManageRequest,
   { instance_info: { traits } }: RunningNode,
@@ -218,7 +218,7 @@ function extraOf({ description, availability_zone, metadata, owner }: ManageRequ
 }
 
 /** Ports that another device now has. */
-function strangeOf(change: ManageChange, view: ServerView): readonly string[] {
+function foreignPorts(change: ManageChange, view: ServerView): readonly string[] {
   return bindsOf(change).flatMap(({ port, device_id }) => {
     const now = view.ports?.get(port);
     if (now === undefined) return [unseen(port)];

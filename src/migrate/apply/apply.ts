@@ -47,7 +47,7 @@ export interface ApplyOptions extends TargetOptions, ConnectionOptions {
   readonly keyFile?: string;
 }
 
-const UNASKED =
+const UNCHECKED =
   "Notice: without Nova, running nova-compute services are not detected. With --nova-db, extract, plan and apply watch them.";
 
 const CHOICES: readonly string[] = ["leave-nova", "skip-blocked", "after-finish"];
@@ -84,7 +84,7 @@ export function apply(options: ApplyOptions, watching: Watching, sink: Sink) {
         withNovaBackend(run, session, footer, novaOptions, (nova) =>
           withIronic(run, session, backend, how, async (locked) => {
             await saveOptions(run, "apply", options);
-            if (nova === null) sink.report(UNASKED);
+            if (nova === null) sink.report(UNCHECKED);
             return load({ ...job, session, nova, locked });
           }),
         ),

@@ -35,12 +35,12 @@ export async function foreignNodesText(
     const plan = await openPlan(path);
     plans.push({ sha256, lines: () => plan.lines() });
   }
-  const strange = new Set(await oldest(MAX_NODES));
+  const foreign = new Set(await oldest(MAX_NODES));
   const count = await countForeignNodes(target, entries, plans, (uuids) => {
-    for (const uuid of uuids) strange.delete(uuid);
+    for (const uuid of uuids) foreign.delete(uuid);
   });
   if (count === 0) return null;
-  const names = [...strange].slice(0, NAMES).join(", ");
+  const names = [...foreign].slice(0, NAMES).join(", ");
   const more = count > NAMES && names !== "" ? ", .." : "";
   return `Ironic has ${counted(count, "node")} that this run did not load${names === "" ? "" : `: ${names}${more}`}`;
 }
@@ -69,14 +69,14 @@ export async function foreignNodesFirst(
   entries: Entries,
   { sha256, footer }: Footer<PlanCounts>,
 ): Promise<() => Promise<void>> {
-  const look = (): Promise<void> => checkForeignNodes(run, backend, target, entries);
+  const check = (): Promise<void> => checkForeignNodes(run, backend, target, entries);
   const { preExisting, refused, undone, skipped } = ownershipOf(entries, IRONIC, sha256);
   const plans = plansOf(entries, IRONIC);
   const isOnly = plans.length === 1 && plans[0] === sha256;
   const otherChanges = preExisting.size + refused.size + undone.size + skipped.size();
   const isCounted = isOnly && otherChanges === 0 && (await target.counts()).nodes <= footer.nodes;
-  if (!isCounted) await look();
-  return isCounted ? look : () => Promise.resolve();
+  if (!isCounted) await check();
+  return isCounted ? check : () => Promise.resolve();
 }
 
 const ALL = { selects: () => true };

@@ -9,14 +9,14 @@ import { readComputeUuids, readPlacement } from "../../systems/nova-db/later.ts"
 import { type AllocationsNow, auditAllocations, heal } from "./rules/allocations.ts";
 import type { ProvidersOf } from "./rules/computes.ts";
 
-export interface Places {
+export interface AuditDatabases {
   readonly novaDb?: string;
   readonly placementDb?: string;
 }
 
 /** Text about live instances without an allocation. Null without a Placement database. */
 export async function allocationsText(
-  { novaDb, placementDb }: Places,
+  { novaDb, placementDb }: AuditDatabases,
   lines: () => AsyncIterable<readonly PlannedMachine[]>,
 ): Promise<string | null> {
   if (placementDb === undefined) return null;

@@ -11,7 +11,7 @@ import type { RunFolder } from "../../run/files/run-folder.ts";
 import { processContext } from "../../run/process-context.ts";
 import { openPlan } from "../../run/run.ts";
 import { inPortions } from "../../systems/database/rows.ts";
-import { openPlaces } from "../../systems/nova-db/by-node.ts";
+import { openComputeNodes } from "../../systems/nova-db/by-node.ts";
 import { openInstances } from "../../systems/nova-db/instances.ts";
 import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
@@ -23,7 +23,7 @@ import type { PlacedMachine } from "./rules/computes.ts";
 import { instanceOn } from "./rules/current-placement.ts";
 
 /** Machines to be removed from Ironic, and the nova of their instances. */
-export type Leaving = Awaited<ReturnType<typeof leavingOf>>;
+export type Removed = Awaited<ReturnType<typeof removedBy>>;
 
 interface NovaOptions {
   readonly novaDb?: string;
@@ -31,7 +31,7 @@ interface NovaOptions {
 }
 
 /** The nodes that a rollback removes. All plans and digests are checked before the first change. */
-export async function leavingOf(
+export async function removedBy(
   run: RunFolder,
   plans: readonly string[],
   entries: Entries,
@@ -46,13 +46,13 @@ export async function leavingOf(
   for (const sha256 of plans) {
     const { header, lines: all } = await openPlan(await findPlan(run, sha256));
     if (leaveNova && novaDb === undefined) continue;
-    const places: PlacedMachine[] = [];
-    if (novaDb !== undefined) placed.set(sha256, places);
+    const placedMachines: PlacedMachine[] = [];
+    if (novaDb !== undefined) placed.set(sha256, placedMachines);
     const lines = async function* (): AsyncGenerator<readonly PlannedMachine[]> {
       for await (const batch of all()) {
         if (novaDb !== undefined)
           for (const { bm_node_id, uuid, service_host } of batch.filter(scope.selects))
-            places.push({ bm_node_id, uuid, service_host });
+            placedMachines.push({ bm_node_id, uuid, service_host });
         yield batch;
       }
     };
@@ -70,7 +70,7 @@ export async function leavingOf(
 }
 
 /** @throws MigrationError N2I-E311 if instances use nodes to be removed and nova is not watched */
-export function checkExclusions({ machines }: Leaving, { novaDb, leaveNova }: NovaOptions): void {
+export function checkExclusions({ machines }: Removed, { novaDb, leaveNova }: NovaOptions): void {
   const used = machines.filter((machine) => machine.used).length;
   if (novaDb !== undefined || leaveNova || used === 0) return;
   throw new MigrationError(
@@ -91,7 +91,7 @@ export function checkExclusions({ machines }: Leaving, { novaDb, leaveNova }: No
  */
 export async function withExclusions<T>(
   novaDb: string | undefined,
-  { machines, sources }: Leaving,
+  { machines, sources }: Removed,
   changed: readonly Pick<NovaFiles, "header" | "counts">[],
   watching: Watching,
   work: (inspect: () => Promise<void>) => Promise<T>,
@@ -108,13 +108,13 @@ export async function withExclusions<T>(
       checkNova(header.target, identity);
       for (const host of counts.stopped) hosts.add(host);
     }
-    const [placesOf, instancesOf] = [await openPlaces(database), openInstances(database)];
+    const [computesOf, instancesOf] = [await openComputeNodes(database), openInstances(database)];
     for (const some of inPortions(machines, BATCH)) {
       const instances = await instancesOf(some.flatMap(({ instance }) => instance ?? []));
       await checkQueued(database, instances.values(), watching);
       const uuids = some.map(({ uuid }) => uuid);
-      for (const places of (await placesOf(uuids)).values())
-        for (const { host } of places) if (host !== null) hosts.add(host);
+      for (const computes of (await computesOf(uuids)).values())
+        for (const { host } of computes) if (host !== null) hosts.add(host);
     }
     const { beats } = createNovaTarget(database, identity);
     const interrupt = processContext().onInterrupt();

@@ -14,12 +14,12 @@ import type { RunSession } from "../../run/session.ts";
 import type { Sink } from "../../run/sink.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { inPortions } from "../../systems/database/rows.ts";
-import { openPlaces } from "../../systems/nova-db/by-node.ts";
+import { openComputeNodes } from "../../systems/nova-db/by-node.ts";
 import { novaJournalled, novaLeg, novaParts } from "../apply/nova.ts";
 import { type ConnectionOptions, reopenFlavorApi } from "../flavors/flavor-api.ts";
 import type { Backend } from "../open/backend.ts";
 import type { BACK_AFTER_IRONIC } from "../order.ts";
-import type { Leaving } from "./exclusions.ts";
+import type { Removed } from "./exclusions.ts";
 import type { NovaFiles } from "./nova-files.ts";
 import { novaLegOf, type Watching, withNova } from "./nova-target.ts";
 import { type NewCompute, newComputes, type PlacedMachine } from "./rules/computes.ts";
@@ -45,7 +45,7 @@ export interface RollbackRequest {
   /** Null if the run has no rows in Ironic, or if its options are missing. */
   readonly backend: Backend | null;
   readonly connection: ConnectionOptions & { readonly keyFile?: string };
-  readonly leaving: Pick<Leaving, "placed">;
+  readonly removed: Pick<Removed, "placed">;
 }
 
 export interface Backing {
@@ -70,7 +70,7 @@ interface NovaBack {
 
 /** Opens nova during a rollback. Null without its database or changed rows. */
 export function withNovaBack<T>(
-  { run, nova: scope, connection, leaving }: RollbackRequest,
+  { run, nova: scope, connection, removed }: RollbackRequest,
   { session, reportSkipped: onSkipped, sink }: Backing,
   watching: Watching,
   work: (nova: NovaBack | null) => Promise<T>,
@@ -107,7 +107,7 @@ export function withNovaBack<T>(
             if (undone.stopped) return { done, stopped: true };
           }
           if (part === "hosts")
-            reportNewComputes(await newComputesOf(run, scope, database, leaving), onSkipped, sink);
+            reportNewComputes(await newComputesOf(run, scope, database, removed), onSkipped, sink);
           return { done, stopped: false };
         },
       }),
@@ -154,10 +154,10 @@ export async function newComputesOf(
   run: RunFolder,
   { plans, machines: selects }: NovaScope,
   database: Database,
-  { placed }: RollbackRequest["leaving"],
+  { placed }: RollbackRequest["removed"],
 ): Promise<readonly NewCompute[]> {
   const found = new Map<number, NewCompute>();
-  const placesOf = await openPlaces(database);
+  const computesOf = await openComputeNodes(database);
   const planned = await plannedComputesOf(plans);
   for (const nova of plans) {
     const machines = async function* (): AsyncGenerator<readonly PlacedMachine[]> {
@@ -167,7 +167,7 @@ export async function newComputesOf(
       const plan = await openPlan(await findPlan(run, nova.sha256));
       for await (const batch of plan.lines()) yield batch.filter(selects);
     };
-    for await (const compute of newComputes(machines(), placesOf, planned))
+    for await (const compute of newComputes(machines(), computesOf, planned))
       if (!found.has(compute.id)) found.set(compute.id, compute);
   }
   return [...found.values()];

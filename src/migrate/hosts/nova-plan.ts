@@ -40,7 +40,7 @@ export interface NovaRequest {
 /** How Nova uses flavors on the target's release, and whether all its machines have one host. */
 type NovaTraits = Pick<FlavorsRequest, "classes" | "copies"> & { readonly clustered: boolean };
 
-export interface NovaPlaces {
+export interface NovaInputs {
   readonly database: Database;
   /** The database of flavors that are not in nova. */
   readonly api: FlavorApi | null;
@@ -48,7 +48,7 @@ export interface NovaPlaces {
 
 /** @throws MigrationError N2I-E202 if it is not the nova database of the snapshot */
 export async function planNova(
-  { database, api }: NovaPlaces,
+  { database, api }: NovaInputs,
   source: { readonly snapshot: SnapshotHeader; readonly site: Site },
   request: NovaRequest,
   moment: { readonly release: string; readonly now: string },
@@ -143,7 +143,7 @@ function headerOf(
 
 /** Steps on flavors, first those in nova. The databases are in a transaction. */
 async function flavorSteps(
-  { database, api }: NovaPlaces,
+  { database, api }: NovaInputs,
   facts: ReturnType<typeof gather>,
   how: FlavorsRequest,
   at: string,

@@ -26,7 +26,7 @@ import { checkNova } from "./nova-target.ts";
  * @throws MigrationError N2I-E300 if the plans were made for another nova
  */
 export async function* previewNova(
-  { run, entries, nova: scope, connection, leaving }: RollbackRequest,
+  { run, entries, nova: scope, connection, removed }: RollbackRequest,
   ironic: (excluded: Excluded) => AsyncGenerator<UndoPreview, Excluded>,
 ): AsyncGenerator<UndoPreview> {
   const { novaDb } = connection;
@@ -40,10 +40,10 @@ export async function* previewNova(
     const unchanged = yield* ironic(excluded);
     if (scope === null) return;
     const all = new Map([...excluded, ...unchanged]);
-    yield* rowsOf(scope, entries, all, nova === null ? unasked : legsOf(nova, connection));
+    yield* rowsOf(scope, entries, all, nova === null ? unopened : legsOf(nova, connection));
     for (const compute of database === null
       ? []
-      : await newComputesOf(run, scope, database, leaving)) {
+      : await newComputesOf(run, scope, database, removed)) {
       const { id, bm_node_id } = compute;
       const row = { action: "leave", resource: "compute_nodes", uuid: String(id) } as const;
       yield { ...row, bm_node_id, reason: reasonForNew(compute) };
@@ -85,7 +85,7 @@ async function* rowsOf(
 }
 
 /** Without `--nova-db`, all rows stay. */
-async function unasked(name: NovaLegName, plan: NovaFiles): Promise<Opened> {
+async function unopened(name: NovaLegName, plan: NovaFiles): Promise<Opened> {
   const state = { is: "other", reason: "--nova-db is not specified" } as const;
   const inspect = (steps: readonly NovaStep[]) =>
     Promise.resolve(steps.map(({ id }) => ({ id, ...state })));
@@ -93,7 +93,7 @@ async function unasked(name: NovaLegName, plan: NovaFiles): Promise<Opened> {
   return { ...leg, part: { ...leg.part, inspect } };
 }
 
-function legsOf(nova: NovaTarget, connection: ConnectionOptions): typeof unasked {
+function legsOf(nova: NovaTarget, connection: ConnectionOptions): typeof unopened {
   const parts = novaParts(nova, null);
   return async (name, plan) => {
     const api = name === "api" ? await reopenFlavorApi(plan.header.api, connection, true) : null;

@@ -60,7 +60,7 @@ export async function novaSteps(run: RunFolder, plan: Footer<PlanCounts>): Promi
 }
 
 /** A load while a nova-compute runs loses instances. @source facts/systems.md D-3 */
-function checkUnasked(file: NovaFiles | null): void {
+function checkNeeded(file: NovaFiles | null): void {
   const steps = file === null ? 0 : stepsOf(file.counts);
   const watched = file?.counts.stopped ?? [];
   if (steps > 0)
@@ -94,7 +94,7 @@ export async function withNovaBackend<T>(
   const { novaDb, leaveNova, confirm, watching } = options;
   const file = await novaPlanOf(run, plan);
   if (novaDb === undefined) {
-    if (!leaveNova) checkUnasked(file);
+    if (!leaveNova) checkNeeded(file);
     return work(null);
   }
   if (file === null)

@@ -3,7 +3,7 @@ import { NAMES } from "../../lib/text.ts";
 import type { NovaFacts } from "../../model/check.ts";
 import { requestText } from "../../model/nova/requests.ts";
 import type { Database } from "../../systems/database/open.ts";
-import { lacking } from "../../systems/database/rights.ts";
+import { ungranted } from "../../systems/database/rights.ts";
 import { inPortions } from "../../systems/database/rows.ts";
 import {
   mustReadRequests,
@@ -37,7 +37,7 @@ export async function readQueued(
 /** MySQL and MariaDB hide tables without a grant. A query by name shows the missing grant. */
 export async function unreadQueues(database: Database): Promise<NovaFacts["unqueued"]> {
   const privileges = new Map(REQUEST_TABLES.map((table) => [table, new Set(["SELECT"] as const)]));
-  const { statements, grants } = await lacking(database, privileges);
+  const { statements, grants } = await ungranted(database, privileges);
   if (statements.length === 0) return null;
   return { tables: statements.map((statement) => statement.replace("SELECT ", "")), grants };
 }

@@ -14,7 +14,7 @@ import { saveOptions, savePlanned } from "../../run/saved-options.ts";
 import type { Sink } from "../../run/sink.ts";
 import { foreignNodesText } from "../apply/foreign-nodes.ts";
 import { type ConnectionOptions, openFlavorApi } from "../flavors/flavor-api.ts";
-import { type NovaPlaces, type NovaRequest, planNova } from "../hosts/nova-plan.ts";
+import { type NovaInputs, type NovaRequest, planNova } from "../hosts/nova-plan.ts";
 import { NO_SITE } from "../mapping/site.ts";
 import { openBackend, type TargetOptions } from "../open/backend.ts";
 import { loadMappings } from "../open/documents.ts";
@@ -59,7 +59,7 @@ export function plan(
       const noSite = { site: NO_SITE, sha256: null };
       const site = options.site === undefined ? noSite : await mappings.site(options.site);
       const backend = keep(await openBackend(options, mappings, { readOnly: true }, sink.report));
-      const places = await openNova(options, inputs.nova, keep);
+      const opened = await openNova(options, inputs.nova, keep);
       const opening = backend.open(options.ironicRelease, seal, { planning: true });
       const ironic = { ...(await opening), same: backend.same(seal) };
       const { entries } = await readJournal(run);
@@ -73,7 +73,7 @@ export function plan(
       const power = await powerOf(`${run.path}/${POWER}`, maxUnreachable, recordPower);
       const from = { snapshot, mappings, site, power };
       const keys = (await backend.scannedKeys?.()) ?? [];
-      const made = await make(run, { ...from, ...inputs }, ironic, places, { options, sink, each });
+      const made = await make(run, { ...from, ...inputs }, ironic, opened, { options, sink, each });
       const { nodes, ports } = made.counts;
       // Suggest the index during plan, because during a rollback it is too late.
       const slow = slowDelete(nodes, onceLoaded(keys, ports));
@@ -97,14 +97,14 @@ async function make(
   run: RunFolder,
   { ipmitool, ...from }: Omit<Sources, "allow"> & PlanRequest,
   ironic: Destination,
-  places: Planning | null,
+  opened: Planning | null,
   { options, sink, each }: PlanInputs,
 ) {
   const { doc } = ironic.release;
   const proposal = await openProposal(options, doc, from.power?.view.readings ?? new Map());
   const source = { snapshot: from.snapshot.header, site: from.site.site };
   const moment = { release: doc.release, now: new Date().toISOString() };
-  const nova = places && (await planNova(places, source, places.request, moment));
+  const nova = opened && (await planNova(opened, source, opened.request, moment));
   const forget = await saveOptions(run, "plan", options);
   const { allowPairing: pairing, allowOtherNodes: foreignNodes } = options;
   const all = { ...from, allow: { pairing, foreignNodes, ipmitool } };
@@ -127,7 +127,7 @@ async function make(
 }
 
 /** Nova's databases, and the options for its rows. */
-interface Planning extends NovaPlaces {
+interface Planning extends NovaInputs {
   readonly request: NovaRequest;
 }
 

@@ -21,7 +21,7 @@ interface Args extends ConnectionOptions {
 
 /** Opens the generator of an initial site document. Null if none is requested. */
 export async function openProposal(
-  { proposeSite, placementDb, ...places }: Args,
+  { proposeSite, placementDb, ...databases }: Args,
   { power_keys: keys }: TargetDoc,
   readings: PowerReadings,
 ) {
@@ -32,7 +32,7 @@ export async function openProposal(
       ? new Map<string, string>()
       : readClasses(keep(await openRole("placement-db", placementDb, { readOnly: true }))),
   );
-  const flavors = await flavorsIn(places);
+  const flavors = await flavorsIn(databases);
   return createProposal({ placement, flavors, readings, keys });
 }
 

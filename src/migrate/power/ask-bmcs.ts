@@ -1,7 +1,7 @@
 import { MigrationError } from "../../lib/error.ts";
 import type { Schedule } from "../../lib/ipmi/index.ts";
 import type { PowerCounts, PowerHeader } from "../../model/artefact.ts";
-import { type PowerProbe, type PowerReading, unasked } from "../../model/power.ts";
+import { type PowerProbe, type PowerReading, unread } from "../../model/power.ts";
 import type { Seal } from "../../model/secret.ts";
 import { createArtefact } from "../../run/files/artefact-writer.ts";
 import { openPartial } from "../../run/files/partial.ts";
@@ -124,8 +124,8 @@ export async function askFleet(
     throw new MigrationError("N2I-E110", `${run.path}/${POWER} has no readings of this snapshot`, {
       fix: "Run power without --only. If it was stopped, it resumes.",
     });
-  const { ways, ipmitool, queriedFor } = asking.whom;
-  const facts = await survey(snapshot.lines(), ways);
+  const { methodOf, ipmitool, queriedFor } = asking.whom;
+  const facts = await survey(snapshot.lines(), methodOf);
   const readings: Readings = validReadings(before?.readings.values() ?? [], facts.digests);
   const selectedIds = await idsOf(snapshot, selection);
   const settled = new Set(
@@ -148,13 +148,13 @@ export async function askFleet(
     const keep = async (answer: PowerReading): Promise<void> => {
       const reading = complete(answer, queries, ipmitool);
       put(readings, reading);
-      for (const id of reading.bm_node_ids) queries.ways.delete(id);
+      for (const id of reading.bm_node_ids) queries.methods.delete(id);
       watched.read(reading);
       await partial.add(reading);
     };
     const count = [...facts.digests.keys()].filter((id) => saved.has(id) || isSelected(id)).length;
     watched.expect(count, new Set(saved.values()));
-    const machines = queriedMachines(snapshot.lines(), ways, isSelected);
+    const machines = queriedMachines(snapshot.lines(), methodOf, isSelected);
     const questions = questionsOf(machines, facts.isShared, asking.seal, queries);
     const { schedule, signal } = asking;
     const options = { signal, schedule, failed: watched.failed, clock: processContext().clock };
@@ -163,9 +163,9 @@ export async function askFleet(
       for await (const reading of askGuests(queries, { ...schedule, signal })) await keep(reading);
     await partial.sync();
     if (signal.aborted) return null;
-    for (const { id, ...outcome } of queries.unasked) {
+    for (const { id, ...outcome } of queries.unread) {
       const machine = { bm_node_ids: [id], address: outcome.address };
-      await keep(unasked(machine, { date: new Date(), client: null }, outcome));
+      await keep(unread(machine, { date: new Date(), client: null }, outcome));
     }
     const written = await writeReadings(run, sha256, queriedFor, readings);
     await partial.remove();

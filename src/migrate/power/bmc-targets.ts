@@ -3,7 +3,7 @@ import type { SnapshotLine, VirtualPower } from "../../model/machine.ts";
 import type { ConductorIpmitool, PowerQuestion, PowerReading } from "../../model/power.ts";
 import { isSealed, type Seal } from "../../model/secret.ts";
 import { askVirtual } from "../../systems/bmc/virsh-ask.ts";
-import type { Ways } from "../transform/power-query.ts";
+import type { MethodOf } from "../transform/power-query.ts";
 import { adviceOf, warningsOf } from "./rules/next-step.ts";
 import type { PowerMethod, Secret } from "./rules/power-query.ts";
 
@@ -22,11 +22,9 @@ type OtherQueries = ReturnType<typeof newQueries>;
 
 /** Machines that are not queried over IPMI, and the settings of all queries. */
 export function newQueries() {
-  const unasked: ({ readonly id: number } & Pick<
-    PowerReading,
-    "address" | "verdict" | "detail"
-  >)[] = [];
-  return { ways: new Map<number, PowerMethod>(), guests: new Map<string, Guests>(), unasked };
+  const unread: ({ readonly id: number } & Pick<PowerReading, "address" | "verdict" | "detail">)[] =
+    [];
+  return { methods: new Map<number, PowerMethod>(), guests: new Map<string, Guests>(), unread };
 }
 
 /**
@@ -42,8 +40,8 @@ export async function* questionsOf(
 ): AsyncGenerator<PowerQuestion> {
   const shared = new Map<string, { readonly question: PowerQuestion; readonly ids: number[] }>();
   for await (const { id, method } of queries) {
-    otherQueries.ways.set(id, method);
-    if (method.kind === "none") otherQueries.unasked.push({ id, ...method });
+    otherQueries.methods.set(id, method);
+    if (method.kind === "none") otherQueries.unread.push({ id, ...method });
     else if (method.kind === "virtual") {
       const key = JSON.stringify(method.host);
       const guests = otherQueries.guests.get(key) ?? { host: method.host, machines: [] };
@@ -89,10 +87,10 @@ function opened(secret: Secret | null, seal: Seal): string {
 /** A reading with its query, and advice for a conductor with this ipmitool. */
 export function complete(
   reading: PowerReading,
-  { ways }: OtherQueries,
+  { methods: methodsById }: OtherQueries,
   ipmitool: ConductorIpmitool,
 ): PowerReading {
-  const methods = reading.bm_node_ids.flatMap((id) => ways.get(id) ?? []);
+  const methods = reading.bm_node_ids.flatMap((id) => methodsById.get(id) ?? []);
   const [method] = methods;
   if (method === undefined) return reading;
   const machines = methods.map(({ digest }) => digest);
@@ -105,12 +103,12 @@ export function complete(
 }
 
 /** The queries for a snapshot's machines, before the first is sent. */
-export async function survey(lines: AsyncIterable<readonly SnapshotLine[]>, ways: Ways) {
+export async function survey(lines: AsyncIterable<readonly SnapshotLine[]>, methodOf: MethodOf) {
   /** Digest of the query, including secrets, by bm_nodes.id. */
   const digests: Digests = new Map();
   const once = new Set<string>();
   const shared = new Set<string>();
-  for await (const { id, method } of queriedMachines(lines, ways, () => true)) {
+  for await (const { id, method } of queriedMachines(lines, methodOf, () => true)) {
     digests.set(id, method.digest);
     if (method.kind !== "ipmi") continue;
     if (once.has(method.query)) shared.add(method.query);
@@ -126,13 +124,13 @@ type Digests = Map<number, string>;
 /** Machines that are not deleted or skipped by the site document, with their queries. */
 export async function* queriedMachines(
   lines: AsyncIterable<readonly SnapshotLine[]>,
-  ways: Ways,
+  methodOf: MethodOf,
   isSelected: (id: number) => boolean,
 ): AsyncGenerator<Queried> {
   for await (const batch of lines)
     for (const line of batch) {
       if ("orphan" in line || !isSelected(line.node.id)) continue;
-      const method = ways(line);
+      const method = methodOf(line);
       if (method !== null) yield { id: line.node.id, method };
     }
 }

@@ -6,7 +6,7 @@ import type { RunFolder } from "../../run/files/run-folder.ts";
 import { openPlan, type openSnapshot, PLAN } from "../../run/run.ts";
 import { NO_SITE } from "../mapping/site.ts";
 import type { Mappings } from "../open/documents.ts";
-import { createWays } from "../transform/power-query.ts";
+import { createMethods } from "../transform/power-query.ts";
 import { openPower, POWER } from "./power-file.ts";
 
 /** The upgrade is defined from Juno to Juno. */
@@ -49,7 +49,7 @@ export async function powerFor(
   const docs = mappings.releases.map(({ doc }) => doc);
   const { hosts, columns } = snapshot.header;
   return {
-    ways: createWays(mapping, docs, hosts, columns),
+    methodOf: createMethods(mapping, docs, hosts, columns),
     ipmitool: ipmitool ?? release.doc.ipmitool,
     queriedFor: { release: release.doc.release, ipmitool: ipmitool ?? null, site: file },
   };

@@ -13,7 +13,7 @@ import { withSession } from "../../run/session.ts";
 import type { Sink } from "../../run/sink.ts";
 import { stagedTrees } from "../boot/boot-steps.ts";
 import type { ConnectionOptions } from "../flavors/flavor-api.ts";
-import { checkExclusions, leavingOf, withExclusions } from "../hosts/exclusions.ts";
+import { checkExclusions, removedBy, withExclusions } from "../hosts/exclusions.ts";
 import { novaStepsBack } from "../hosts/nova-back.ts";
 import { novaPlans } from "../hosts/nova-files.ts";
 import type { Watching } from "../hosts/nova-target.ts";
@@ -40,7 +40,7 @@ export function migrationBack(options: RollbackCommandOptions, watching: Watchin
       return found(run, entries, options);
     },
     async open(job, keep) {
-      if (!preview) checkExclusions(job.leaving, options);
+      if (!preview) checkExclusions(job.removed, options);
       const isLoaded = job.plans.some((sha256) => isInIronic(job.entries, sha256));
       const optional = job.nova !== null && options.novaDb !== undefined && !isLoaded;
       const backend = await backendOf(options, { preview }, optional, sink);
@@ -54,10 +54,10 @@ export function migrationBack(options: RollbackCommandOptions, watching: Watchin
       return `Remove ${target} of this run from ${backend?.label ?? "nova"}?${restore}`;
     },
     async back(job, reportSkipped) {
-      const { run, nova, leaving, untold } = job;
+      const { run, nova, removed, noNova } = job;
       const ended = await withExclusions(
         options.novaDb,
-        leaving,
+        removed,
         nova?.plans ?? [],
         watching,
         (inspect) =>
@@ -70,10 +70,10 @@ export function migrationBack(options: RollbackCommandOptions, watching: Watchin
         return null;
       }
       const note = "Nova rows of this run are not restored. To roll them back, add --nova-db.";
-      return { notes: [...(untold ? [note] : []), ...treesOf(job)], untold };
+      return { notes: [...(noNova ? [note] : []), ...treesOf(job)], noNova };
     },
     previews: previewBack,
-    async summary({ run, backend, untold }, { remove, restore, leave: skipped, nodes }) {
+    async summary({ run, backend, noNova }, { remove, restore, leave: skipped, nodes }) {
       sink.result(
         `Rollback would remove ${counted(remove, "row")}, restore ${restore} and leave ${skipped}.`,
       );
@@ -86,7 +86,7 @@ export function migrationBack(options: RollbackCommandOptions, watching: Watchin
         sink.note(
           `finish ended this run at ${end.at}. Without --plan, rollback is refused unless you add --after-finish (N2I-E321).`,
         );
-      if (untold) sink.result("Nova rows would not be restored. To roll them back, add --nova-db.");
+      if (noNova) sink.result("Nova rows would not be restored. To roll them back, add --nova-db.");
     },
   }));
 }
@@ -105,9 +105,9 @@ async function found(run: RunFolder, entries: Entries, options: RollbackCommandO
     selects: ({ machine }: { readonly machine: string | null }) => all || uuids.has(machine ?? ""),
   };
   // Nova rows need a rollback, but its database is missing.
-  const untold = (await novaStepsBack(nova, entries, options)) > 0 && options.novaDb === undefined;
-  const leaving = await leavingOf(run, plans, entries, scope, options);
-  return { run, entries, plans, scope, nova: changed ? nova : null, leaving, untold };
+  const noNova = (await novaStepsBack(nova, entries, options)) > 0 && options.novaDb === undefined;
+  const removed = await removedBy(run, plans, entries, scope, options);
+  return { run, entries, plans, scope, nova: changed ? nova : null, removed, noNova };
 }
 
 /** The run's plans, newest first. A missing plan is allowed if Ironic has none of its rows. */

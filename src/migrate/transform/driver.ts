@@ -84,7 +84,7 @@ export function inspectPower({ node }: Machine, row: DriverRow): readonly Findin
   const values = columnsOf(node);
   const absent = row.credentials.filter((column) => values[column] === null);
   const { terminal_port: port } = node;
-  const strange =
+  const isUnusual =
     port !== null &&
     Number(port) !== 0 &&
     !isPort(port) &&
@@ -92,7 +92,7 @@ export function inspectPower({ node }: Machine, row: DriverRow): readonly Findin
   const none = `NULL, and ${row.name} needs them`;
   const is = `terminal_port is ${show(String(port))}`;
   return [
-    ...findingIf(strange, "N2I-D124", `${location} terminal_port`, is),
+    ...findingIf(isUnusual, "N2I-D124", `${location} terminal_port`, is),
     ...findingIf(absent.length > 0, "N2I-D304", `${location} ${absent.join(", ")}`, none),
   ];
 }
@@ -105,8 +105,8 @@ export function inspectHost({ node }: Machine, conf: HostConfig | null): readonl
   if (conf === null || conf.own_host === null || node.service_host === null) return NONE;
   const expected = conf.host === "*" ? node.service_host : conf.host;
   const location = `bm_nodes.id=${node.id} service_host`;
-  const says = `[DEFAULT] host is ${conf.own_host} in the nova.conf for ${expected ?? "NULL"}`;
-  return findingIf(conf.own_host !== expected, "N2I-D311", location, says);
+  const text = `[DEFAULT] host is ${conf.own_host} in the nova.conf for ${expected ?? "NULL"}`;
+  return findingIf(conf.own_host !== expected, "N2I-D311", location, text);
 }
 
 /**

@@ -29,8 +29,8 @@ export function inspectHardware(
   const driver = hardware.drivers.get(name);
   if (driver !== undefined)
     return merge([
-      strangeInterfaces(row, name, driver, target.release, where),
-      lacking(row, driver, hardware, rules, where),
+      foreignInterfaces(row, name, driver, target.release, where),
+      missingValues(row, driver, hardware, rules, where),
     ]);
   const releases = hardware.elsewhere.get(name);
   const info = objectOf(row.driver_info);
@@ -43,9 +43,9 @@ export function inspectHardware(
     .toSorted()
     .join(", ");
   if (releases === undefined) {
-    const strange =
+    const unknown =
       "is not one of Ironic's own, so its interfaces and driver_info were not compared";
-    return [finding("N2I-D411", `${where} driver`, `${name} ${strange}`)];
+    return [finding("N2I-D411", `${where} driver`, `${name} ${unknown}`)];
   }
   const of = releases.includes("..") ? releases.replace("..", " to ") : `${releases} and later`;
   const advice = `In ${target.release}, ${have || "no driver"} would work with its driver_info`;
@@ -69,7 +69,7 @@ export function inspectDeploy(row: Row, where: string): readonly Finding[] {
   return findingIf(deploysNothing, "N2I-D416", where, `${which} does not write a disk`);
 }
 
-function strangeInterfaces(
+function foreignInterfaces(
   row: Row,
   name: string,
   { interfaces }: Driver,
@@ -89,7 +89,7 @@ function strangeInterfaces(
   });
 }
 
-function lacking(
+function missingValues(
   row: Row,
   driver: Driver,
   hardware: ReleaseHardware,
@@ -183,7 +183,7 @@ function choicesOf(
 }
 
 /** The release's interfaces for a machine, without those that a replaced driver lacks. */
-export function fitting(
+export function interfacesFor(
   defaults: { readonly [field: string]: string },
   driverName: Json | undefined,
   { drivers }: ReleaseHardware,

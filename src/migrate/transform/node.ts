@@ -7,7 +7,7 @@ import { bootSource } from "./boot.ts";
 import { type OriginTable, type RuleSources, type SettledRules, settleRules } from "./compile.ts";
 import { flavorArch } from "./convert.ts";
 import { driverOf, hostOf } from "./driver.ts";
-import { fitting } from "./hardware.ts";
+import { interfacesFor } from "./hardware.ts";
 import { compileProgram, type Program } from "./program.ts";
 import { type Made, makeRecord } from "./record.ts";
 import { asRead, compileSite, type Decided } from "./site.ts";
@@ -162,7 +162,7 @@ function fixedSources(
   return {
     conf: fieldsOf(conf),
     site,
-    driver: usual ? fitting(usual, site.driver, hardware) : null,
+    driver: usual ? interfacesFor(usual, site.driver, hardware) : null,
     // Ironic refuses a protected_reason on an unprotected node.
     state: site.protected === false ? { ...state, protected_reason: null } : state,
     target: {

@@ -50,19 +50,19 @@ export function inspectAddress({ driver_info }: Row, where: string): readonly Fi
 const ADDRESSES = ["ipmi_address", "ssh_address", "iboot_address"] as const;
 
 /** The query of each machine before there is a plan. Null if it is not queried. */
-export type Ways = (machine: Machine) => PowerMethod | null;
+export type MethodOf = (machine: Machine) => PowerMethod | null;
 
 /**
  * Queries with the settings that a plan would load: same rules, same site document.
  * @param releases all releases: if this one has no driver for a machine, another one's driver is
  * used
  */
-export function createWays(
+export function createMethods(
   mapping: Mapping,
   releases: readonly TargetDoc[],
   hosts: readonly HostConfig[],
   columns: { readonly [table: string]: readonly string[] },
-): Ways {
+): MethodOf {
   const { target } = mapping;
   const drivers = Object.fromEntries(
     mapping.drivers.drivers.map(({ name }) => [

@@ -104,7 +104,7 @@ function lookup(entries: readonly IndexedEntry[]): (machine: Machine) => readonl
   const sizes = new Map([...texts].map(([column, all]) => [column, new Set(all.flat()).size]));
   const different = (column: string): number => sizes.get(column) ?? 0;
   const always: IndexedEntry[] = [];
-  const places = new Map<string, Map<string, IndexedEntry[]>>();
+  const byColumn = new Map<string, Map<string, IndexedEntry[]>>();
   for (const entry of entries) {
     const [key] = keysOf(entry).toSorted(
       (one, other) => different(other.column) - different(one.column),
@@ -113,15 +113,15 @@ function lookup(entries: readonly IndexedEntry[]): (machine: Machine) => readonl
       always.push(entry);
       continue;
     }
-    const entriesByValue = places.get(key.column) ?? new Map<string, IndexedEntry[]>();
-    places.set(key.column, entriesByValue);
+    const entriesByValue = byColumn.get(key.column) ?? new Map<string, IndexedEntry[]>();
+    byColumn.set(key.column, entriesByValue);
     for (const text of key.only) {
       const before = entriesByValue.get(text);
       if (before === undefined) entriesByValue.set(text, [entry]);
       else before.push(entry);
     }
   }
-  const columns = [...places];
+  const columns = [...byColumn];
   return (machine) => {
     const found = columns.flatMap(
       ([column, entriesByValue]) => entriesByValue.get(columnValue(machine, column) ?? "") ?? [],

@@ -1,6 +1,6 @@
 import { type Acceptance, type Finding, type FindingCode, finding } from "../../model/findings.ts";
 import type { Machine } from "../../model/machine.ts";
-import type { Claim, NovaSays, StateOutcome, StateRow, States } from "../../model/mapping.ts";
+import type { Claim, Presence, StateOutcome, StateRow, States } from "../../model/mapping.ts";
 
 export type StateFacts = ReturnType<typeof factsOf>;
 
@@ -12,7 +12,7 @@ export interface Decision {
 }
 
 /** Nova's view of the instance bm_nodes names. @source facts/nova-bm.md 2.3 */
-function novaSays({ nova }: Machine): NovaSays {
+function novaStateOf({ nova }: Machine): Presence {
   if (nova === null) return "unknown";
   if (nova.instance === null) return "missing";
   if (nova.instance.deleted) return "deleted";
@@ -37,7 +37,7 @@ export function factsOf(machine: Machine) {
   return {
     instance: node.instance_uuid !== null && node.instance_uuid !== "",
     task_state: node.task_state,
-    nova: novaSays(machine),
+    nova: novaStateOf(machine),
     claim: claimOf(machine),
     launched: nova?.instance ? nova.instance.launched_at !== null : null,
     // Nova has an instance here that bm_nodes does not name and that is not a failed build.
@@ -60,7 +60,7 @@ export function decide(
   return { row, outcome: row.accepted, accepted: acceptance.reason };
 }
 
-const SAYS: { readonly [says in NovaSays]: string | null } = {
+const TEXT: { readonly [state in Presence]: string | null } = {
   unknown: null,
   missing: "Nova has no such instance",
   deleted: "Nova has deleted the instance",
@@ -69,7 +69,7 @@ const SAYS: { readonly [says in NovaSays]: string | null } = {
 };
 
 /** Findings that apply in any state. A busy instance is normal during an operation. */
-const CODE: Partial<Record<NovaSays, FindingCode>> = { missing: "N2I-D201", deleted: "N2I-D202" };
+const CODE: Partial<Record<Presence, FindingCode>> = { missing: "N2I-D201", deleted: "N2I-D202" };
 
 /**
  * Findings of the state table's row. If the row does not check Nova, a lost instance has its own
@@ -83,17 +83,17 @@ export function stateFindings(
 ): readonly Finding[] {
   const location = `${where} task_state`;
   const novaChecked = row.when.nova !== undefined || !facts.instance;
-  const says = novaChecked ? null : SAYS[facts.nova];
+  const text = novaChecked ? null : TEXT[facts.nova];
   const absentCode = novaChecked ? undefined : CODE[facts.nova];
   if (row.finding === undefined && absentCode === undefined) return NONE;
   const findings: Finding[] = [];
   if (row.finding !== undefined) {
     const what = `task_state ${JSON.stringify(facts.task_state)}: ${row.means}`;
-    const found = finding(row.finding, location, says === null ? what : [what, says].join("; "));
+    const found = finding(row.finding, location, text === null ? what : [what, text].join("; "));
     findings.push(accepted === null ? found : { ...found, accepted });
   }
-  if (absentCode !== undefined && says !== null)
-    findings.push(finding(absentCode, `${where} instance_uuid`, says));
+  if (absentCode !== undefined && text !== null)
+    findings.push(finding(absentCode, `${where} instance_uuid`, text));
   return findings;
 }
 

@@ -7,25 +7,25 @@ import { cachedVifs, type PortSource, portsOf } from "./vif.ts";
 
 interface Unbooted {
   readonly code: FindingCode;
-  readonly says: (ironic: string) => string;
+  readonly text: (ironic: string) => string;
   /** Applies even if no conductor takes the machine over. */
   readonly always?: true;
 }
 
 /** Reasons why a machine does not boot. D406 only warns, because it can be fixed afterwards. */
 const UNBOOTED: { readonly [boot in TargetDoc["boot"]]?: Unbooted } = {
-  deploy: { code: "N2I-D406", says: (ironic) => `takeover by ${ironic} rewrites its boot file` },
-  edit: { code: "N2I-D408", says: (ironic) => `takeover by ${ironic} edits a missing file` },
+  deploy: { code: "N2I-D406", text: (ironic) => `takeover by ${ironic} rewrites its boot file` },
+  edit: { code: "N2I-D408", text: (ironic) => `takeover by ${ironic} edits a missing file` },
   local: {
     code: "N2I-D403",
-    says: (ironic) => `${ironic} boots instances from disk only`,
+    text: (ironic) => `${ironic} boots instances from disk only`,
     always: true,
   },
 };
 
 const AS_RAMDISK: Unbooted = {
   code: "N2I-D409",
-  says: (ironic) => `${ironic} boots its kernel and ramdisk without reading its disk`,
+  text: (ironic) => `${ironic} boots its kernel and ramdisk without reading its disk`,
 };
 
 /**
@@ -54,7 +54,7 @@ export function inspectTenant(
   const rootless = (machine.nova?.instance?.root_gb ?? machine.node.root_mb) === 0;
   return [
     ...(unbooted !== undefined && (taken || unbooted.always === true)
-      ? [finding(unbooted.code, where, unbooted.says(`Ironic ${target.release}`))]
+      ? [finding(unbooted.code, where, unbooted.text(`Ironic ${target.release}`))]
       : []),
     ...findingIf(few, "N2I-D112", where, counts),
     ...findingIf(bare, "N2I-D113", where, `no interface has ${none}`),
@@ -75,8 +75,8 @@ function inspectVifs(
   const cached = machine.nova?.instance?.vifs ?? null;
   if (cached === null) return [];
   if (cachedVifs(machine) === null) {
-    const strange = `no interface has the MAC of a VIF in Nova's cache (${counted(cached.length, "VIF")})`;
-    return [finding("N2I-D115", where, cached.length === 0 ? EMPTY : strange)];
+    const missing = `no interface has the MAC of a VIF in Nova's cache (${counted(cached.length, "VIF")})`;
+    return [finding("N2I-D115", where, cached.length === 0 ? EMPTY : missing)];
   }
   const carried = new Set(ports.flatMap(({ vif }) => vif?.toLowerCase() ?? []));
   const recorded = new Set<string>();

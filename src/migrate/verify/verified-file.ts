@@ -41,9 +41,9 @@ export async function rememberVerified(
     // Checked after the read, so that the count matches the mark.
     if ((await journalMark(run.path)) !== since) return false;
     const before = await noteOf(run, plan, entries);
-    const { ironic = before?.ironic === true, ...looks } = found;
-    const all = before === null ? {} : looksIn(before);
-    for (const [how, equal] of Object.entries(looks) as [keyof VerifiedState, boolean][]) {
+    const { ironic = before?.ironic === true, ...states } = found;
+    const all = before === null ? {} : statesIn(before);
+    for (const [how, equal] of Object.entries(states) as [keyof VerifiedState, boolean][]) {
       // Results that depend on it become invalid.
       const later = equal ? [] : AFTER[how].map((kind) => [kind, false] as const);
       Object.assign(all, { ...NONE, ...all, [how]: equal, ...Object.fromEntries(later) });
@@ -63,8 +63,8 @@ export async function readVerified(
   entries: number,
 ): Promise<VerifiedState | undefined> {
   const note = await noteOf(run, plan, entries);
-  const looks = note === null ? {} : looksIn(note);
-  return Object.keys(looks).length === 0 ? undefined : { ...NONE, ...looks };
+  const states = note === null ? {} : statesIn(note);
+  return Object.keys(states).length === 0 ? undefined : { ...NONE, ...states };
 }
 
 /** Whether all of Ironic's rows matched a plan since the journal's last entry. */
@@ -78,9 +78,9 @@ async function noteOf(run: RunFolder, plan: string, entries: number) {
   return note.plan === plan && note.entries === entries ? note : null;
 }
 
-function looksIn(note: { readonly [name: string]: unknown }): Partial<VerifiedState> {
-  const looks = Object.keys(NONE).flatMap((how) =>
+function statesIn(note: { readonly [name: string]: unknown }): Partial<VerifiedState> {
+  const states = Object.keys(NONE).flatMap((how) =>
     typeof note[how] === "boolean" ? [[how, note[how]]] : [],
   );
-  return Object.fromEntries(looks);
+  return Object.fromEntries(states);
 }

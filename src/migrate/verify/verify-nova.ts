@@ -8,10 +8,10 @@ import type { RunFolder } from "../../run/files/run-folder.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { committed } from "../../systems/database/write.ts";
 import {
+  openComputeNodes,
   openComputes,
   openDeleted,
   openOnNodes,
-  openPlaces,
 } from "../../systems/nova-db/by-node.ts";
 import { openInstances } from "../../systems/nova-db/instances.ts";
 import { identifyNova } from "../../systems/nova-db/plan-open.ts";
@@ -115,7 +115,7 @@ async function novaNow(
   const since = header.made_at.slice(0, 19).replace("T", " ");
   return {
     tenants: { instancesOf: openInstances(nova), onNodes: await openOnNodes(nova), nova },
-    placesOf: await openPlaces(nova),
+    computesOf: await openComputeNodes(nova),
     hypervisors: {
       computesOf: await openComputes(nova),
       deletedOf: await openDeleted(nova, since),

@@ -72,12 +72,12 @@ export async function keepVerified(
 /** Records that the operator accepted the errors in the logs, so that the check passes. */
 export async function acceptLogs(
   opened: Parameters<typeof keepVerified>[0],
-  look: "takeover" | "final",
+  stage: "takeover" | "final",
   logged: string,
   sink: Sink,
 ): Promise<void> {
-  recordWindow(opened.run, { do: "accept", stage: look, result: logged });
-  await keepVerified(opened, { [look]: true }, sink);
+  recordWindow(opened.run, { do: "accept", stage: stage, result: logged });
+  await keepVerified(opened, { [stage]: true }, sink);
 }
 
 /**

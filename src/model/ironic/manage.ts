@@ -203,13 +203,13 @@ export interface RecordRequest {
  */
 export interface RecordClient {
   /** @param server of its record. Null if none can exist yet */
-  readonly look: (
+  readonly read: (
     node: string,
     server: string | null,
     ports: readonly string[],
   ) => Promise<ServerView>;
   /** @param nics of all nodes. Null for a single machine */
-  readonly lookAll: (
+  readonly readAll: (
     all: readonly (readonly [node: string, server: string | null])[],
     most: number,
     nics: ExistingNics["of"] | null,

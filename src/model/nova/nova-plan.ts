@@ -120,15 +120,15 @@ export interface PlanFile {
 export const MACHINES = "machines";
 
 /** Refuses a batch with rows that differ and are not ours. @throws MigrationError N2I-E300 */
-export function refuseStrange(
+export function refuseForeign(
   skipped: Outcome["skipped"],
   owned: (id: string) => boolean,
   rows: string,
 ): void {
-  const strange = skipped.filter(({ id }) => !owned(id)).map(({ id, reason }) => `${id} ${reason}`);
-  if (strange.length === 0) return;
-  const some = listed(strange, NAMES, "; ");
-  throw new MigrationError("N2I-E300", `${strange.length} ${rows} are not as planned: ${some}`);
+  const foreign = skipped.filter(({ id }) => !owned(id)).map(({ id, reason }) => `${id} ${reason}`);
+  if (foreign.length === 0) return;
+  const some = listed(foreign, NAMES, "; ");
+  throw new MigrationError("N2I-E300", `${foreign.length} ${rows} are not as planned: ${some}`);
 }
 
 /** Nova rows by order. `shared` are host rows of several machines, which depend on the others. */

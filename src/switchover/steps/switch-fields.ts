@@ -27,7 +27,7 @@ export function markStep(at: SwitchAt): SwitchStep {
   let since: number | null = null;
   return {
     name: "switchover-hold",
-    async look() {
+    async inspect() {
       // Ironic has no compare-and-swap, so the marks are read again later: the last writer wins.
       if (since !== null && at.now() - since < pause) return WAITS;
       const nodes = await bothNodes(at);
@@ -52,7 +52,7 @@ export function markStep(at: SwitchAt): SwitchStep {
       pause += since - (began ?? since);
       return WAITS;
     },
-    async lookBack() {
+    async inspectBack() {
       // The mark of another switchover is kept.
       const { todo } = await compared(at, changes, "before");
       return todo.length === 0 ? REACHED : next(todo);
@@ -75,7 +75,7 @@ export function unlinkStep(at: SwitchAt): SwitchStep {
   const changes = [field("source", ["instance_uuid"], plan.instance_uuid, undefined)];
   return {
     name: "switchover-unlink",
-    async look(image) {
+    async inspect(image) {
       if (image !== null) return forward(at, changes, image);
       const source = await calls.read(plan.source);
       const { allocation_uuid, instance_info } = source;
@@ -93,7 +93,7 @@ export function unlinkStep(at: SwitchAt): SwitchStep {
       };
       return forward(at, changes, record, { source });
     },
-    async lookBack(image) {
+    async inspectBack(image) {
       if (!(await areVolumesOf(at, "source")))
         return blocked(
           `node ${plan.source} did not get its instance back: not all of its volumes are back`,
@@ -107,11 +107,11 @@ export function unlinkStep(at: SwitchAt): SwitchStep {
 export function allocationStep(at: SwitchAt): SwitchStep {
   return {
     name: "switchover-allocation",
-    async look() {
+    async inspect() {
       const image = at.recordsOf("switchover-unlink")[0];
       return image?.allocation === undefined ? REACHED : allocated(at, "destination", image);
     },
-    lookBack: null,
+    inspectBack: null,
   };
 }
 
@@ -143,7 +143,7 @@ async function allocated(
   const what = `the allocation of node ${node}`;
   if (state === "open")
     return next([
-      { what, on: [node], look: readState, call: () => nodeCalls.allocate({ ...body, node }) },
+      { what, on: [node], read: readState, call: () => nodeCalls.allocate({ ...body, node }) },
     ]);
   const now = objectOf((await calls.read(node)).instance_info).traits;
   if (isSame(now, traits) || !isSame(now, [])) return REACHED;
@@ -161,12 +161,12 @@ export function fieldsStep(at: SwitchAt): SwitchStep {
   const { plan } = at;
   return {
     name: "switchover-fields",
-    async look(image) {
+    async inspect(image) {
       const [source, destination] = await bothNodes(at);
       const record = image ?? { source: ofInstance(source), destination: ofInstance(destination) };
       return forward(at, fieldsOf(plan, record), record, { source, destination });
     },
-    lookBack: (image) => back(at, fieldsOf(plan, image)),
+    inspectBack: (image) => back(at, fieldsOf(plan, image)),
   };
 }
 
@@ -213,13 +213,13 @@ export function claimStep(at: SwitchAt): SwitchStep {
   ];
   return {
     name: "switchover-claim",
-    async look(image) {
+    async inspect(image) {
       const destination = await calls.read(plan.destination);
       const { automated_clean = null } = destination;
       const record = image ?? { automated_clean };
       return forward(at, changes(record), record, { destination });
     },
-    lookBack: (image) => back(at, changes(image)),
+    inspectBack: (image) => back(at, changes(image)),
   };
 }
 
@@ -227,7 +227,7 @@ export function releaseStep(at: SwitchAt): SwitchStep {
   const { plan } = at;
   return {
     name: "switchover-release",
-    async look() {
+    async inspect() {
       const images = [
         ["destination", at.recordsOf("switchover-claim")[0]],
         ["source", at.recordsOf("switchover-clear")[0]],
@@ -242,7 +242,7 @@ export function releaseStep(at: SwitchAt): SwitchStep {
       const { todo } = await compared(at, [...clean, ...marks], "after");
       return todo.length === 0 ? REACHED : next(todo, {});
     },
-    lookBack: null,
+    inspectBack: null,
   };
 }
 

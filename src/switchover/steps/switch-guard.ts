@@ -112,7 +112,7 @@ export async function areVolumesOf(at: SwitchAt, side: SwitchSide): Promise<bool
  * Reads the source's BMC again: in maintenance Ironic does not sync power, and `power off` of a
  * machine that is off only reads it.
  *
- * @returns `look`: null if the source is off now; `again` resets the proof
+ * @returns `inspect`: null if the source is off now; `again` resets the proof
  */
 export function offGuard(at: SwitchAt) {
   const { plan, fence } = at;
@@ -120,7 +120,7 @@ export function offGuard(at: SwitchAt) {
   let isRequested = false;
   const unproven = (reason: string): SwitchPosition => ({ ...blocked(reason), unproven: true });
   return {
-    look(image: JsonObject, node: JsonObject): SwitchPosition | null {
+    inspect(image: JsonObject, node: JsonObject): SwitchPosition | null {
       if (isBusy(node)) return WAITS;
       const reason = unkept(at, node) ?? otherInstance(at, node);
       if (reason !== null) return blocked(reason);
@@ -130,8 +130,8 @@ export function offGuard(at: SwitchAt) {
           isRequested = true;
         });
       if (isOff(node) || fence.counts) return null;
-      const says = `power_state is ${String(node.power_state ?? null)}, last_error ${String(node.last_error ?? null)}`;
-      return unproven(`node ${id} is not confirmed to be off: ${says}`);
+      const fields = `power_state is ${String(node.power_state ?? null)}, last_error ${String(node.last_error ?? null)}`;
+      return unproven(`node ${id} is not confirmed to be off: ${fields}`);
     },
     again(): void {
       isRequested = false;

@@ -10,25 +10,26 @@ import {
   type SwitchStep,
 } from "./switch-part.ts";
 
+const reached = () => Promise.resolve(REACHED);
+
 /** `hold` stops Nova and tenants from acting on the server. */
 export function serverStep(at: SwitchAt, step: "hold" | "rows" | "free"): SwitchStep {
   const { server } = at.plan;
   const name = `switchover-nova-${step}` as const;
-  if (server === null)
-    return { name, look: () => Promise.resolve(REACHED), lookBack: () => Promise.resolve(REACHED) };
+  if (server === null) return { name, inspect: reached, inspectBack: reached };
   const { forth, back }: SwitchedRow = serverSteps(server)[step];
   return {
     name,
-    look: () => rowPosition(at, [forth]),
-    lookBack: back === null ? null : () => rowPosition(at, back),
+    inspect: () => rowPosition(at, [forth]),
+    inspectBack: back === null ? null : () => rowPosition(at, back),
   };
 }
 
-/** @param ways the first step that matches the row is performed */
-async function rowPosition(at: SwitchAt, ways: readonly NovaStep[]): Promise<SwitchPosition> {
+/** @param changes the first step that matches the row is performed */
+async function rowPosition(at: SwitchAt, changes: readonly NovaStep[]): Promise<SwitchPosition> {
   const nova = novaOf(at);
   const whys: string[] = [];
-  for (const change of ways) {
+  for (const change of changes) {
     const { is, reason } = await nova.inspect(change);
     if (is === "after") return REACHED;
     if (is === "before") {
@@ -46,7 +47,7 @@ export function placementStep(at: SwitchAt): SwitchStep {
   const { server, source, destination } = at.plan;
   return {
     name: "switchover-placement",
-    async look() {
+    async inspect() {
       if (server?.placement !== true) return REACHED;
       const { placement } = novaOf(at);
       if (placement === null) throw new Error("Placement is not open");
@@ -59,7 +60,7 @@ export function placementStep(at: SwitchAt): SwitchStep {
         ...{ consumer: server.uuid, from: source, to: destination },
       });
     },
-    lookBack: null,
+    inspectBack: null,
   };
 }
 

@@ -18,16 +18,16 @@ type Against = (write: Pick<Write, "on">) => readonly string[];
  * another switchover are skipped. The first step writes only marks, and compares them itself.
  */
 export function owned(at: SwitchAt, step: SwitchStep): SwitchStep {
-  const { name, look, lookBack } = step;
+  const { name, inspect, inspectBack } = step;
   if (name === "switchover-hold") return step;
   const forth = name === "switchover-release" ? theirs : lost;
   return {
     ...step,
-    look: async (image, records) => withOwner(await look(image, records), () => forth(at)),
-    lookBack:
-      lookBack &&
+    inspect: async (image, records) => withOwner(await inspect(image, records), () => forth(at)),
+    inspectBack:
+      inspectBack &&
       (async (image) => {
-        const position = await withOwner(await lookBack(image), () => theirs(at));
+        const position = await withOwner(await inspectBack(image), () => theirs(at));
         return OF_SOURCE.has(name) && position.is === "other"
           ? { ...position, ...(await lossOf(at)) }
           : position;
@@ -72,15 +72,15 @@ async function withOwner(
 }
 
 /** After a lock, another switchover may have marked the node. */
-function guarded(write: Write, read: () => Promise<Against>): Write {
-  const faultOf = async (): Promise<string | null> => (await read())(write)[0] ?? null;
+function guarded(write: Write, against: () => Promise<Against>): Write {
+  const faultOf = async (): Promise<string | null> => (await against())(write)[0] ?? null;
   if ("make" in write)
     return { ...write, make: async () => (await faultOf()) ?? (await write.make()) };
-  const look = async () => {
+  const read = async () => {
     const reason = await faultOf();
-    return reason === null ? write.look() : { reason };
+    return reason === null ? write.read() : { reason };
   };
-  return { ...write, look };
+  return { ...write, read };
 }
 
 async function lost(at: SwitchAt): Promise<Against> {

@@ -79,9 +79,12 @@ export interface SwitchStep {
    * @param image the state before the step, if known
    * @param past all its records in the journal, oldest first
    */
-  readonly look: (image: JsonObject | null, past: readonly JsonObject[]) => Promise<SwitchPosition>;
+  readonly inspect: (
+    image: JsonObject | null,
+    past: readonly JsonObject[],
+  ) => Promise<SwitchPosition>;
   /** Null: no rollback is possible. */
-  readonly lookBack: ((image: JsonObject) => Promise<SwitchPosition>) | null;
+  readonly inspectBack: ((image: JsonObject) => Promise<SwitchPosition>) | null;
 }
 
 type SwitchPart = WindowPart<SwitchChange, SwitchPosition>;
@@ -106,13 +109,13 @@ export function next(todo: readonly Write[], image?: JsonObject, act?: () => voi
 
 export function switchPart({ calls, recordsOf }: SwitchAt, step: SwitchStep): SwitchPart {
   const made = making(calls);
-  const look = (): Promise<SwitchPosition> => {
+  const position = (): Promise<SwitchPosition> => {
     const records = recordsOf(step.name);
-    return step.look(records[0] ?? null, records);
+    return step.inspect(records[0] ?? null, records);
   };
   return {
     ...{ name: step.name, size: 1, overdue },
-    inspect: async () => [await look()],
+    inspect: async () => [await position()],
     async perform(_change, { todo, image, acting }, begin) {
       await begin(image ?? recordsOf(step.name)[0] ?? {});
       acting?.();
@@ -120,7 +123,7 @@ export function switchPart({ calls, recordsOf }: SwitchAt, step: SwitchStep): Sw
         const reason = await made(write);
         if (reason !== null && write.mayRefuse !== true) return blocked(reason);
       }
-      return afterCalls(await look());
+      return afterCalls(await position());
     },
   };
 }
@@ -128,14 +131,14 @@ export function switchPart({ calls, recordsOf }: SwitchAt, step: SwitchStep): Sw
 /** The rollback of a step: changes by other users are kept and reported. */
 export function switchBackPart(
   { calls }: SwitchAt,
-  { name, lookBack }: SwitchStep,
+  { name, inspectBack }: SwitchStep,
   image: JsonObject,
 ): SwitchPart {
-  if (lookBack === null) throw new Error(`${name} has no way back`);
+  if (inspectBack === null) throw new Error(`${name} has no way back`);
   const made = making(calls);
   return {
     ...{ name, size: 1, overdue, keepsBack: true },
-    inspect: async () => [await lookBack(image)],
+    inspect: async () => [await inspectBack(image)],
     async perform(_change, { todo, reasons: earlier, image: proof, acting }, begin) {
       await begin(proof);
       acting?.();
@@ -145,7 +148,7 @@ export function switchBackPart(
         if (one !== null) reasons.push(one);
       }
       if (reasons.length > 0) return blocked(...new Set([...earlier, ...reasons]));
-      return afterCalls(await lookBack(image));
+      return afterCalls(await inspectBack(image));
     },
   };
 }

@@ -35,7 +35,7 @@ export function destinationStep(at: SwitchAt): SwitchStep {
   };
   return {
     name: "switchover-destination",
-    async look(image) {
+    async inspect(image) {
       const node = await calls.read(id);
       const { provision_state, power_state, last_error } = node;
       const record = image ?? {
@@ -59,7 +59,7 @@ export function destinationStep(at: SwitchAt): SwitchStep {
       return once("off", calls.power(id, { target: "power off" }), record, last_error);
     },
     // An enrolled node stays manageable, because Ironic has no transition to enroll.
-    lookBack: poweredAgain(at, id),
+    inspectBack: poweredAgain(at, id),
   };
 }
 
@@ -134,7 +134,7 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
     at.recordsOf("switchover-volumes").length > 0;
   return {
     name: "switchover-power",
-    async look(image, records) {
+    async inspect(image, records) {
       if (fence.counts) return REACHED;
       const node = await calls.read(id);
       const { power_state, last_error, driver_internal_info } = node;
@@ -167,10 +167,10 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
       hardSince ??= now();
       if (now() - hardSince < times.proof)
         return now() - requestedAt < AGAIN ? WAITS : ask("power off", found);
-      const says = `power_state is ${String(power_state ?? null)}, last_error ${String(last_error ?? null)}`;
-      return { ...blocked(`node ${id} is not confirmed to be off: ${says}`), unproven: true };
+      const fields = `power_state is ${String(power_state ?? null)}, last_error ${String(last_error ?? null)}`;
+      return { ...blocked(`node ${id} is not confirmed to be off: ${fields}`), unproven: true };
     },
-    lookBack: poweredAgain(at, id),
+    inspectBack: poweredAgain(at, id),
   };
 }
 
@@ -188,29 +188,26 @@ export function maintenanceStep(at: SwitchAt): SwitchStep {
   );
   return {
     name: "switchover-maintenance",
-    async look(image) {
+    async inspect(image) {
       const { maintenance, maintenance_reason = null, fault = null } = await calls.read(id);
       if (maintenance === true && maintenance_reason === reason) return REACHED;
       const record = image ?? { maintenance: maintenance === true, maintenance_reason, fault };
       // With a fault, Ironic would end the maintenance when the BMC answers again.
       return next([...(fault === null ? [] : [end]), put(isOfThisRun, reason)], record);
     },
-    async lookBack(image) {
+    async inspectBack(image) {
       if (!(await areVolumesOf(at, "source")))
         return blocked(`node ${id} stays in maintenance: not all of its volumes are back`);
       const { maintenance, maintenance_reason = null } = await calls.read(id);
       const was = image.maintenance === true;
-      if (
-        (maintenance === true) === was &&
-        (!was || maintenance_reason === image.maintenance_reason)
-      )
-        return REACHED;
+      const isSameReason = !was || maintenance_reason === image.maintenance_reason;
+      if ((maintenance === true) === was && isSameReason) return REACHED;
       if (maintenance === true && maintenance_reason !== reason)
         return blocked(`node ${id} is in maintenance: ${String(maintenance_reason)}`);
       if (!was) return next([end]);
       const before = image.maintenance_reason ?? null;
-      const isBefore = (node: JsonObject): boolean =>
-        node.maintenance === true && (node.maintenance_reason ?? null) === before;
+      const isBefore = ({ maintenance: is, maintenance_reason: text }: JsonObject): boolean =>
+        is === true && (text ?? null) === before;
       return next([put(isBefore, before)]);
     },
   };

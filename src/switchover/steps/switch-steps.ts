@@ -49,7 +49,7 @@ function deployStep(at: SwitchAt): SwitchStep {
   const guard = offGuard(at);
   return {
     name: "switchover-deploy",
-    async look(image) {
+    async inspect(image) {
       const node = await calls.read(id);
       const { provision_state, power_state, instance_uuid, last_error, instance_info } = node;
       const state = String(provision_state);
@@ -73,7 +73,7 @@ function deployStep(at: SwitchAt): SwitchStep {
       ]);
       if (!areTheirs) return blocked(`not all of its volumes belong to node ${id}`);
       // From `active` on, the machine is on.
-      const stopped = call === "provide" ? null : guard.look(record, source);
+      const stopped = call === "provide" ? null : guard.inspect(record, source);
       if (stopped !== null) return stopped;
       const write =
         call === "power on"
@@ -84,7 +84,7 @@ function deployStep(at: SwitchAt): SwitchStep {
         guard.again();
       });
     },
-    lookBack: null,
+    inspectBack: null,
   };
 }
 
@@ -106,7 +106,7 @@ function clearStep(at: SwitchAt): SwitchStep {
   let isRequested = false;
   return {
     name: "switchover-clear",
-    async look(image) {
+    async inspect(image) {
       const node = await calls.read(id);
       const { provision_state, automated_clean = null, last_error } = node;
       const state = String(provision_state);
@@ -136,6 +136,6 @@ function clearStep(at: SwitchAt): SwitchStep {
         isRequested = true;
       });
     },
-    lookBack: null,
+    inspectBack: null,
   };
 }

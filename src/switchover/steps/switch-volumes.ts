@@ -28,7 +28,7 @@ export function volumesStep(at: SwitchAt): SwitchStep {
   };
   return {
     name: "switchover-volumes",
-    async look(image) {
+    async inspect(image) {
       const [targets, position, source] = await inOrder([
         calls.volumesOf("targets", plan.source),
         moves(at, FORTH, "source", "destination", ready),
@@ -39,9 +39,9 @@ export function volumesStep(at: SwitchAt): SwitchStep {
         return blocked(`node ${plan.source} now has another volume target: ${more.join(", ")}`);
       if (position.is !== "before") return position;
       const record = image ?? { connectors: plan.connectors, targets: plan.targets };
-      return guard.look(record, source) ?? { ...position, image: record };
+      return guard.inspect(record, source) ?? { ...position, image: record };
     },
-    async lookBack() {
+    async inspectBack() {
       const isReady = async () => notOff(at, await calls.read(plan.destination));
       const position = await moves(at, FORTH.toReversed(), "destination", "source", isReady);
       if (position.is !== "before") return position;
@@ -109,7 +109,7 @@ async function moves(
     else
       todo.push({
         ...{ what: `PATCH of ${name}`, on: [plan.source, plan.destination] },
-        async look(): Promise<CallState> {
+        async read(): Promise<CallState> {
           const [now, reason] = await inOrder([calls.ownerOf(kind, uuid), ready()]);
           if (now === plan[to]) return "made";
           return reason === null ? "open" : { reason };
@@ -131,7 +131,7 @@ export function vifsStep(at: SwitchAt): SwitchStep {
   const write = (node: string, vif: string, isAttached: boolean): NodeWrite => ({
     what: `${isAttached ? "attaching" : "detaching"} VIF ${vif} ${isAttached ? "to" : "from"} node ${node}`,
     on: [plan.source, plan.destination],
-    look: async () => ((await calls.vifs(node)).includes(vif) === isAttached ? "made" : "open"),
+    read: async () => ((await calls.vifs(node)).includes(vif) === isAttached ? "made" : "open"),
     call: () => (isAttached ? nodeCalls.attach : nodeCalls.detach)(node, vif),
   });
   const moved = async (
@@ -149,18 +149,17 @@ export function vifsStep(at: SwitchAt): SwitchStep {
       ...(attached.includes(vif) ? [write(from, vif, false)] : []),
       ...(present.includes(vif) && !again.includes(vif) ? [] : [write(to, vif, true)]),
     ]);
-    return todo.length === 0
-      ? REACHED
-      : next([...again.map((vif) => write(to, vif, false)), ...todo]);
+    if (todo.length === 0) return REACHED;
+    return next([...again.map((vif) => write(to, vif, false)), ...todo]);
   };
   return {
     name: "switchover-vifs",
-    async look(image) {
+    async inspect(image) {
       const record = image ?? { vifs: await calls.vifs(plan.source) };
       const position = await moved(vifsIn(record), plan.source, plan.destination);
       return position.is === "before" ? { ...position, image: record } : position;
     },
-    lookBack: (image) => moved(vifsIn(image), plan.destination, plan.source),
+    inspectBack: (image) => moved(vifsIn(image), plan.destination, plan.source),
   };
 }
 

@@ -195,9 +195,9 @@ export async function needColumns(
 ): Promise<void> {
   for (const [table, required] of Object.entries(needed)) {
     const columns = new Set(await columnNames(database, table));
-    const lacking = required.filter((column) => !columns.has(column));
-    if (lacking.length === 0) continue;
-    const what = `${option} ${database.label}: ${table} lacks ${lacking.join(", ")}`;
+    const missing = required.filter((column) => !columns.has(column));
+    if (missing.length === 0) continue;
+    const what = `${option} ${database.label}: ${table} lacks ${missing.join(", ")}`;
     throw new MigrationError("N2I-E203", what);
   }
 }

@@ -1,6 +1,6 @@
 import { access, constants } from "node:fs/promises";
 import { MigrationError } from "../../lib/error.ts";
-import type { Lacking, Privileges, Verb } from "../../model/database.ts";
+import type { Privileges, Ungranted, Verb } from "../../model/database.ts";
 import { tableNames } from "./identity.ts";
 import { type Database, readOnlyServer } from "./open.ts";
 import { ask, boolean, text } from "./rows.ts";
@@ -33,7 +33,7 @@ function privilegeOf(verb: Verb): string {
  * @param database with a writable session, unless only SELECT is checked
  * @throws MigrationError N2I-E206 if the server is read-only
  */
-export async function lacking(database: Database, privileges: Privileges): Promise<Lacking> {
+export async function ungranted(database: Database, privileges: Privileges): Promise<Ungranted> {
   if (database.frozen) throw readOnlyServer(database.label);
   const statements: string[] = [];
   const grants: string[] = [];

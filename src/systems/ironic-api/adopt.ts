@@ -2,8 +2,8 @@ import type { Hooks } from "../../model/change.ts";
 import { compareRow } from "../../model/compare.ts";
 import type { Row } from "../../model/machine.ts";
 import { mayPass, pause, rest, TRIES } from "../openstack/passing.ts";
+import { hiding, isAbout, type Link, lowerCaseText, readPorts, readReported } from "./body.ts";
 import { create, stopIfForbidden } from "./create.ts";
-import { hiding, type Link, lookAt, lowerCaseText, readPorts, tellsOf } from "./look.ts";
 import { type Call, foundState, isOnTransition, nextMove, noHistory, note } from "./move.ts";
 import { acceptedWrites } from "./node.ts";
 import {
@@ -77,7 +77,7 @@ async function makeNode(
   const ended = journal.ended(uuid);
   const id = `node:${uuid}`;
   const all = [id, ...ports.map(portId)];
-  const prior = owned(id) ? await lookAt(link, "node", uuid) : null;
+  const prior = owned(id) ? await readReported(link, "node", uuid) : null;
   if (prior === null) await observed({ done: [id] });
   const made = prior === null ? await create(link, "node", node) : { view: prior, now: false };
   if ("reason" in made) {
@@ -156,10 +156,10 @@ async function makePorts(
 
 /** Limit for one state. A conductor gives up on a BMC long before. */
 const STATE_TIMEOUT_MS = 600_000;
-const FIRST_LOOK_MS = 60;
-const LONGEST_LOOK_MS = 1500;
+const FIRST_READ_MS = 60;
+const LONGEST_READ_MS = 1500;
 /** Reads of the node, over a second in all, before a call that may be too early. */
-const LOOKS = 6;
+const READS = 6;
 
 const DECIDING = [
   ...["uuid", "provision_state", "target_provision_state", "last_error", "reservation"],
@@ -189,10 +189,10 @@ async function drive(
   let last = "";
   /** The state is derived from a 202, not read. */
   let believed = false;
-  let waited = { state: found.provision_state, since: Date.now(), looks: 0 };
+  let waited = { state: found.provision_state, since: Date.now(), reads: 0 };
   const nap = async (): Promise<void> => {
-    await rest(Math.min(LONGEST_LOOK_MS, FIRST_LOOK_MS * 1.5 ** waited.looks));
-    waited.looks += 1;
+    await rest(Math.min(LONGEST_READ_MS, FIRST_READ_MS * 1.5 ** waited.reads));
+    waited.reads += 1;
   };
   for (;;) {
     const move = nextMove(planned, found, history);
@@ -206,7 +206,7 @@ async function drive(
       const { name, shows } = move;
       const mark = `${name} ${String(found.provision_state)}`;
       // A locked node refuses the change for now. A call for it, or a repeated one, takes a second.
-      if ((lowerCaseText(found.reservation) !== null || mark === last) && waited.looks < LOOKS)
+      if ((lowerCaseText(found.reservation) !== null || mark === last) && waited.reads < READS)
         await nap();
       else {
         if (accepted.has(name) && shows !== "later")
@@ -221,7 +221,7 @@ async function drive(
           return `${name} is refused: ${answer.fault}`;
         if (isTaken) {
           accepted.add(name);
-          waited.looks = 0;
+          waited.reads = 0;
         }
         const now = isTaken ? nodeAfter(link, move, found, answer.body) : null;
         if (!isTaken) await pause(tries);
@@ -241,7 +241,7 @@ async function drive(
     const next = await stateOf(link, uuid);
     if (next === null) return "it is gone";
     if (next.provision_state !== waited.state)
-      waited = { state: next.provision_state, since: Date.now(), looks: 0 };
+      waited = { state: next.provision_state, since: Date.now(), reads: 0 };
     found = next;
     believed = false;
     onRead(found);
@@ -252,11 +252,11 @@ async function drive(
 function nodeAfter({ rows }: Link, { shows }: Call, found: Row, body: unknown): Row | null {
   if (shows === "later") return null;
   if (shows !== "answer") return { ...found, ...shows };
-  return tellsOf(body, String(found.uuid)) ? rows.reported("node", body) : null;
+  return isAbout(body, String(found.uuid)) ? rows.reported("node", body) : null;
 }
 
 async function stateOf({ service, rows }: Link, uuid: string): Promise<Row | null> {
-  const fields = DECIDING.filter((field) => rows.tells("node", field)).join(",");
+  const fields = DECIDING.filter((field) => rows.reports("node", field)).join(",");
   const body = await service.ask(`/v1/nodes/${uuid}?fields=${fields}`);
   return body === null ? null : rows.reported("node", body);
 }

@@ -9,7 +9,7 @@ import type {
 } from "../../model/ironic/manage.ts";
 import type { NodeChange } from "../../model/ironic/rest.ts";
 import { type CallState, settledOnce } from "../openstack/settled.ts";
-import { lowerCaseText } from "./look.ts";
+import { lowerCaseText } from "./body.ts";
 import { createNodeClient, type Failpoint, type NodeClient, nodeCalls } from "./node.ts";
 import { readRunning } from "./running.ts";
 import type { RestService } from "./service.ts";
@@ -103,11 +103,11 @@ async function record(
   isNew: boolean,
 ): Promise<Written<ServerRecord | null>> {
   let taken = false;
-  let untold = isNew;
+  let isFirst = isNew;
   let response: unknown = null;
-  const look = async (): Promise<CallState> => {
-    if (untold) {
-      untold = false;
+  const read = async (): Promise<CallState> => {
+    if (isFirst) {
+      isFirst = false;
       return "open";
     }
     const found = await readAllocation(service, uuid);
@@ -123,7 +123,7 @@ async function record(
     return { reason: `it has instance ${instance_uuid} already` };
   };
   const reason = await client.make({
-    ...{ what: `the allocation of node ${node}`, on: [node], look },
+    ...{ what: `the allocation of node ${node}`, on: [node], read },
     call: () => nodeCalls.allocate({ node, uuid, ...more }),
     answered({ status, body }) {
       taken = status === 409;
@@ -155,7 +155,7 @@ async function deleted(
   }
   const end = {
     ...{ what: `the end of allocation ${server}`, on: [node] },
-    look: async () => ((await readAllocation(service, server)) === null ? "made" : "open"),
+    read: async () => ((await readAllocation(service, server)) === null ? "made" : "open"),
     call: () => nodeCalls.deallocate(server),
   } as const;
   return client.make(end, settledOnce);

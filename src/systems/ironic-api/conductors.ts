@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
 import type { Conductor, EnabledInterface, Service } from "../../model/ironic/service.ts";
-import { listed, pages } from "./look.ts";
+import { listed, pages } from "./body.ts";
 import type { RestService } from "./service.ts";
 
 /** Listing conductors requires system-wide read access. @source facts/ironic.md 4.1 */

@@ -4,7 +4,7 @@ import type { Row } from "../../model/machine.ts";
 import type { Resource } from "../../model/plan.ts";
 import { mayPass, pause, TRIES } from "../openstack/passing.ts";
 import { type Answer, refusedCall } from "../openstack/session.ts";
-import { type IronicRow, type Link, listed, lookAt, readRowOf, tellsOf } from "./look.ts";
+import { type IronicRow, isAbout, type Link, listed, readReported, readRowOf } from "./body.ts";
 import { asMade } from "./move.ts";
 
 /** `now`: this call created the row. */
@@ -30,7 +30,7 @@ export async function create(link: Link, resource: Resource, row: Row): Promise<
     const broke = forbidden(link, `POST ${path}`, answer);
     if (broke !== null) return { reason: answer.fault, none, broke };
     if (!mayPass(answer)) return { reason: answer.fault, none };
-    const view = await lookAt(link, resource, String(row.uuid));
+    const view = await readReported(link, resource, String(row.uuid));
     if (view !== null)
       return { view, now: !none && (resource === "port" || view.row.provision_state === "enroll") };
     const reason = await refusalOf(link, resource, row, answer);
@@ -57,7 +57,7 @@ async function refusalOf(
 /** A response without the requested uuid proves nothing. It may be a proxy's page. */
 function read(answer: Answer, { uuid }: Row): Answer {
   const { status } = answer;
-  if (status < 200 || status >= 300 || (status === 201 && tellsOf(answer.body, String(uuid))))
+  if (status < 200 || status >= 300 || (status === 201 && isAbout(answer.body, String(uuid))))
     return answer;
   const fault = `${status}, but the response does not contain the new resource`;
   return status === 201 ? { ...answer, status: 0, body: null, fault } : { ...answer, fault };

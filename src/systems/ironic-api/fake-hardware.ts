@@ -12,7 +12,7 @@ import {
 import { minorOf } from "../../model/ironic/rest.ts";
 import { pause } from "../openstack/passing.ts";
 import { ask } from "../openstack/session.ts";
-import { listed, tellsOf } from "./look.ts";
+import { isAbout, listed } from "./body.ts";
 import { createNodeClient, type Failpoint, type NodeClient, nodeCalls, pathOf } from "./node.ts";
 import type { RestService } from "./service.ts";
 
@@ -66,7 +66,7 @@ interface Swap {
 
 async function readNode(service: RestService, node: string): Promise<JsonObject> {
   const body = await service.ask(pathOf(node));
-  if (tellsOf(body, node)) return body;
+  if (isAbout(body, node)) return body;
   const { url } = service.session;
   throw new MigrationError(
     "N2I-E212",

@@ -3,7 +3,7 @@ import type { Guard, Guarded, Guards } from "../../model/handover.ts";
 import { carriedFields, type NodeChange, type RestDoc } from "../../model/ironic/rest.ts";
 import { mayPass, pause, TRIES } from "../openstack/passing.ts";
 import { refusedCall } from "../openstack/session.ts";
-import { lowerCaseText, tellsOf } from "./look.ts";
+import { isAbout, lowerCaseText } from "./body.ts";
 import { acceptedWrites, nodeCalls } from "./node.ts";
 import { inFlight } from "./pool.ts";
 import type { RestService } from "./service.ts";
@@ -26,7 +26,7 @@ export function createRestGuard(service: RestService, doc: RestDoc, most: number
   const fields = FIELDS.filter((field) => supported.has(field)).join(",");
   const inspect = async (uuid: string): Promise<Guarded | null> => {
     const body = await service.ask(`/v1/nodes/${uuid}?fields=${fields}`);
-    return tellsOf(body, uuid) ? guarded(body) : null;
+    return isAbout(body, uuid) ? guarded(body) : null;
   };
   return {
     async observe(uuids) {

@@ -2,7 +2,7 @@ import { isObject } from "../../lib/json.ts";
 import { compareRow, type SameSecret } from "../../model/compare.ts";
 import type { NodeChange } from "../../model/ironic/rest.ts";
 import type { Row } from "../../model/machine.ts";
-import { lowerCaseText } from "./look.ts";
+import { lowerCaseText } from "./body.ts";
 import { type NodeCall, nodeCalls } from "./node.ts";
 
 export interface Call extends NodeCall {
@@ -127,8 +127,8 @@ function finish(planned: Row, found: Row): Move {
   // Restores the planned cleaning, which was disabled until the node was available.
   if (isUntouched(planned, found)) return change("settle", planned, ["automated_clean"]);
   const guards = ["protected", "protected_reason"].filter((field) => {
-    const want = planned[field] ?? false;
-    return want !== false && want !== found[field];
+    const value = planned[field] ?? false;
+    return value !== false && value !== found[field];
   });
   return guards.length === 0 ? { do: "done" } : change("protect", planned, guards);
 }

@@ -1,6 +1,6 @@
 import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import type { NodeDetail } from "../../model/switchover.ts";
-import { lowerCaseText, pages } from "./look.ts";
+import { lowerCaseText, pages } from "./body.ts";
 import { nodeIn, readRunning } from "./running.ts";
 import { checkMinor, type RestService } from "./service.ts";
 

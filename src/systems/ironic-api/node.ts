@@ -63,7 +63,7 @@ export interface NodeWrite {
   /** For messages: `PATCH of node U`. */
   readonly what: string;
   readonly on: readonly string[];
-  readonly look: () => Promise<CallState>;
+  readonly read: () => Promise<CallState>;
   /** Uses the last read. */
   readonly call: () => NodeCall;
   readonly answered?: (answer: Answer) => void;
@@ -96,7 +96,7 @@ export function createNodeClient<N>(
     let now: N;
     return {
       ...{ what: `${what} of node ${node}`, on: [node] },
-      async look() {
+      async read() {
         now = await read(node);
         const never = must?.(now) ?? null;
         if (never !== null) return { reason: never };
@@ -108,13 +108,13 @@ export function createNodeClient<N>(
     };
   };
   /** @returns null, or the reason of the refusal @throws MigrationError N2I-E210, N2I-E211 */
-  const make = ({ what, look, call, answered, isFinal }: NodeWrite, how = settled) => {
+  const make = ({ what, read, call, answered, isFinal }: NodeWrite, how = settled) => {
     const once = async (): Promise<Answer> => {
       const answer = await send(call());
       answered?.(answer);
       return answer;
     };
-    return how(service.session, what, look, once, isFinal);
+    return how(service.session, what, read, once, isFinal);
   };
   const changeBy =
     (how: typeof settled) =>

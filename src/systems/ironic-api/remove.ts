@@ -4,8 +4,8 @@ import type { RemovalForecast } from "../../model/ironic/target.ts";
 import type { Row } from "../../model/machine.ts";
 import { mayPass, pause, TRIES } from "../openstack/passing.ts";
 import type { Answer } from "../openstack/session.ts";
+import { hiding, type IronicRow, type Link, readPorts, readReported } from "./body.ts";
 import { stopIfForbidden } from "./create.ts";
-import { hiding, type IronicRow, type Link, lookAt, readPorts } from "./look.ts";
 import { asMade, foundState, isBeingUndone, isPassing, isUntouched, UNDOING } from "./move.ts";
 import { acceptedWrites, type NodeCall, nodeCalls } from "./node.ts";
 import {
@@ -55,7 +55,7 @@ export function remove(
     const text = withState(hide(reason), outcome);
     outcome.skipped.push(...ids.map((id) => ({ id, reason: text })));
   };
-  const against = { strange: foreign.get(uuid) ?? null, retryPolicy };
+  const against = { foreign: foreign.get(uuid) ?? null, retryPolicy };
   return toItsEnd(outcome, () => takeBack(link, machine, against, outcome, skip), skip);
 }
 
@@ -69,7 +69,7 @@ export async function judgeRemoval(
   const { link, hide } = hiding(shared, node);
   const ids = idsOf(machine);
   const nothing = { found: [], skipped: [], waiting: [] };
-  const current = await lookAt(link, "node", uuid);
+  const current = await readReported(link, "node", uuid);
   if (current === null) return { ...nothing, found: ids };
   const existing = await readPorts(link, uuid);
   const allAre = (reason: string) => ids.map((id) => ({ id, reason: hide(reason) }));
@@ -86,7 +86,7 @@ const DELETE = "its DELETE";
 async function takeBack(
   link: Link,
   machine: AdoptedMachine,
-  { strange, retryPolicy }: { readonly strange: string | null; readonly retryPolicy: RetryPolicy },
+  { foreign, retryPolicy }: { readonly foreign: string | null; readonly retryPolicy: RetryPolicy },
   outcome: AdoptionOutcome,
   skip: (reason: string) => void,
 ): Promise<void> {
@@ -100,12 +100,12 @@ async function takeBack(
   };
   const accepted = acceptedWrites();
   for (let tries = 0; ; tries += 1) {
-    const current = await lookAt(link, "node", uuid);
+    const current = await readReported(link, "node", uuid);
     if (current === null) return end();
     if (node !== null) outcome.state = isBeingUndone(current.row) ? UNPROTECTED : "";
     const existing = await readPorts(link, uuid);
     const busy = isBusy(node, current);
-    const reason = busy ?? strange ?? reasonToSkip(link, node, ports, current, existing);
+    const reason = busy ?? foreign ?? reasonToSkip(link, node, ports, current, existing);
     if (reason === null) {
       if (node !== null) outcome.state = UNPROTECTED;
       const runPorts = existing.filter((port) => ids.includes(portId(port)));
@@ -143,7 +143,7 @@ function reasonToSkip(
   { rows }: Link,
   node: Row | null,
   ports: readonly Row[],
-  { row, strange }: IronicRow,
+  { row, foreign }: IronicRow,
   existing: readonly Row[],
 ): string | null {
   if (node !== null) {
@@ -152,7 +152,7 @@ function reasonToSkip(
     const state = foundState(goal, row, rows.same, true);
     if (state.is === "not ours") return "it no longer has this tool's mark";
     if (state.is === "changed") return `changed since it was loaded: ${state.fields.join(", ")}`;
-    if (strange.length > 0) return `it has ${strange.join(" and ")} that this tool did not write`;
+    if (foreign.length > 0) return `it has ${foreign.join(" and ")} that this tool did not write`;
   }
   const planned = new Map(ports.map((port) => [port.uuid, port]));
   for (const port of existing) {

@@ -31,7 +31,7 @@ export function rowsOf(doc: RestDoc, minor: number, seal: Seal) {
       if (Array.isArray(traits)) row.traits = traits.map(String).toSorted();
       return row;
     },
-    tells: (resource: Resource, field: string) => fields[resource].has(field),
+    reports: (resource: Resource, field: string) => fields[resource].has(field),
     /** The POST body, with open secrets. */
     body: (resource: Resource, row: Row): Row =>
       Object.fromEntries(

@@ -9,7 +9,7 @@ import {
   type RunningNode,
   vifOf,
 } from "../../model/ironic/manage.ts";
-import { lowerCaseText, notThat, pages } from "./look.ts";
+import { lowerCaseText, notThat, pages } from "./body.ts";
 import { inFlight } from "./pool.ts";
 import { checkMinor, type RestService } from "./service.ts";
 

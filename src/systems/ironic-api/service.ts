@@ -125,8 +125,8 @@ async function greet(session: ServiceSession, version: string): Promise<void> {
  */
 export function checkedAnswer(answer: Answer, version: string): Answer {
   const { status } = answer;
-  const tells = (status >= 200 && status < 300) || status === 404;
-  if (!tells || answer.headers[MICROVERSION] === version) return answer;
+  const isFinal = (status >= 200 && status < 300) || status === 404;
+  if (!isFinal || answer.headers[MICROVERSION] === version) return answer;
   return { ...answer, status: 0, body: null, fault: otherwise(answer, version) };
 }
 
@@ -166,15 +166,15 @@ function releaseFor(
   const usable = releases.filter(({ doc: { api } }) => api !== null && minorOf(api) >= doc.adopt);
   const compatible = usable.filter(({ doc: { api } }) => minorOf(api ?? "") <= minorOf(maximum));
   const newest = compatible.at(-1)?.doc.api;
-  const fitting = compatible.filter(({ doc: { api } }) => api === newest);
-  const [only, ...rest] = fitting;
+  const newestOnes = compatible.filter(({ doc: { api } }) => api === newest);
+  const [only, ...rest] = newestOnes;
   // A microversion between two releases is of no known release.
   const oldest = usable[0]?.doc;
   if (only === undefined)
     throw tooOld(url, maximum, `adoption needs ${oldest?.api} (${oldest?.release})`);
-  const matching = fitting.find((release) => release.doc.release === requested);
+  const matching = newestOnes.find((release) => release.doc.release === requested);
   if (matching !== undefined) return matching;
-  const names = fitting.map((release) => release.doc.release).join(", ");
+  const names = newestOnes.map((release) => release.doc.release).join(", ");
   if (rest.length > 0)
     throw new MigrationError(
       "N2I-E208",

@@ -1,6 +1,6 @@
 import { MigrationError } from "../../lib/error.ts";
 import { isObject, type Json, type JsonObject, objectOf } from "../../lib/json.ts";
-import { bodyOf, notThat } from "./look.ts";
+import { bodyOf, notThat } from "./body.ts";
 import { createNodeClient, type Failpoint, type NodeWrite, nodeCalls } from "./node.ts";
 import type { RestService } from "./service.ts";
 

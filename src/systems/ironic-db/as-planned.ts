@@ -19,7 +19,7 @@ export function isAsPlanned(
   seal: Seal,
   owner: string | null,
 ): boolean {
-  const lookers = lookersOf(columns);
+  const comparers = comparersOf(columns);
   let expected = 0;
   for (const name in planned) {
     const value = planned[name] ?? null;
@@ -29,8 +29,8 @@ export function isAsPlanned(
       continue;
     }
     const got = raw[name] ?? null;
-    const look = lookers.get(name);
-    if (got === null || look === undefined || !look(got, value, seal)) return false;
+    const same = comparers.get(name);
+    if (got === null || same === undefined || !same(got, value, seal)) return false;
     expected += 1;
   }
   return expected === filled(raw);
@@ -46,27 +46,27 @@ function filled(raw: RawRow): number {
 
 const NOT_PLANNED = [...NUMBERS, "node_uuid"];
 
-type Look = (got: unknown, planned: Json, seal: Seal) => boolean;
+type Compare = (got: unknown, planned: Json, seal: Seal) => boolean;
 
-const LOOKERS = new WeakMap<readonly Column[], ReadonlyMap<string, Look>>();
+const COMPARERS = new WeakMap<readonly Column[], ReadonlyMap<string, Compare>>();
 
-function lookersOf(columns: readonly Column[]): ReadonlyMap<string, Look> {
-  const cached = LOOKERS.get(columns);
+function comparersOf(columns: readonly Column[]): ReadonlyMap<string, Compare> {
+  const cached = COMPARERS.get(columns);
   if (cached !== undefined) return cached;
   const compared = columns.filter(({ name }) => !NUMBERS.has(name));
-  const lookers = new Map(compared.map((column) => [column.name, lookerOf(column)]));
-  LOOKERS.set(columns, lookers);
-  return lookers;
+  const comparers = new Map(compared.map((column) => [column.name, comparerOf(column)]));
+  COMPARERS.set(columns, comparers);
+  return comparers;
 }
 
-function lookerOf(column: Column): Look {
-  if (isJsonColumn(column.name)) return jsonLooker();
+function comparerOf(column: Column): Compare {
+  if (isJsonColumn(column.name)) return jsonComparer();
   const read = readerOf(column);
   return (got, planned, seal) => !garbled(got) && read(got, seal, "") === planned;
 }
 
 /** Caches the last value, because consecutive rows often have the same JSON. */
-function jsonLooker(): Look {
+function jsonComparer(): Compare {
   let last = { text: "null", value: null as Json };
   return (got, planned, seal) => {
     if (garbled(got)) return false;

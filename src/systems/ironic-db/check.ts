@@ -1,10 +1,10 @@
 import type { IronicFacts, NodeFacts } from "../../model/check.ts";
-import type { Lacking, Verb } from "../../model/database.ts";
+import type { Ungranted, Verb } from "../../model/database.ts";
 import { isOwned } from "../../model/handover.ts";
 import type { Release } from "../../model/ironic/target.ts";
 import type { Database } from "../database/open.ts";
 import { inOrder, sql } from "../database/read.ts";
-import { lacking } from "../database/rights.ts";
+import { ungranted } from "../database/rights.ts";
 import { isTrue, string, text } from "../database/rows.ts";
 import { MARK } from "./codec.ts";
 import { scannedKeys } from "./indexes.ts";
@@ -66,12 +66,12 @@ async function forbidden(
   database: Database,
   { doc: { children } }: Release,
   traits: boolean,
-): Promise<Lacking> {
+): Promise<Ungranted> {
   const privileges: readonly (readonly [string, readonly Verb[]])[] = [
     ...["nodes", "ports"].map((table) => [table, WRITTEN] as const),
     ...children.conductor.map((table) => [table, ["SELECT", "DELETE"]] as const),
     ...children.operator.map((table) => [table, ["SELECT"]] as const),
     ...(traits ? [[TRAITS, ["SELECT", "INSERT", "DELETE"]] as const] : []),
   ];
-  return lacking(database, new Map(privileges.map(([table, verbs]) => [table, new Set(verbs)])));
+  return ungranted(database, new Map(privileges.map(([table, verbs]) => [table, new Set(verbs)])));
 }

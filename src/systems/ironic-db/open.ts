@@ -46,12 +46,12 @@ export async function identifyTarget(
     ["ports", release.port],
   ] as const) {
     const existing = await columnNames(database, table);
-    const lacking = columns.filter(({ name }) => !existing.includes(name)).map(({ name }) => name);
+    const missing = columns.filter(({ name }) => !existing.includes(name)).map(({ name }) => name);
     const more = existing.filter((name) => !columns.some((column) => column.name === name));
-    if (lacking.length + more.length > 0)
+    if (missing.length + more.length > 0)
       throw new MigrationError(
         "N2I-E204",
-        `--ironic-db ${database.label}: ${table} does not match ${release.doc.release}: it lacks ${lacking.join(", ") || "nothing"}, and also has ${more.join(", ") || "nothing"}`,
+        `--ironic-db ${database.label}: ${table} does not match ${release.doc.release}: it lacks ${missing.join(", ") || "nothing"}, and also has ${more.join(", ") || "nothing"}`,
       );
   }
   return {
@@ -105,8 +105,8 @@ function releaseOf(
   label: string,
   requested: string | undefined,
 ): Release {
-  const fitting = supported.releases.filter(({ doc }) => doc.alembic_head === head);
-  const [only, ...rest] = fitting;
+  const sameHead = supported.releases.filter(({ doc }) => doc.alembic_head === head);
+  const [only, ...rest] = sameHead;
   if (only === undefined) {
     const { is, fix } = advice(head, supported);
     throw new MigrationError(
@@ -115,10 +115,10 @@ function releaseOf(
       fix === undefined ? {} : { fix },
     );
   }
-  const matching = fitting.find(({ doc }) => doc.release === requested);
+  const matching = sameHead.find(({ doc }) => doc.release === requested);
   if (rest.length === 0) return only;
   if (matching !== undefined) return matching;
-  const names = fitting.map(({ doc }) => doc.release);
+  const names = sameHead.map(({ doc }) => doc.release);
   throw new MigrationError(
     "N2I-E208",
     `--ironic-db ${label} is at alembic head ${head}, which ${names.join(", ")} share`,

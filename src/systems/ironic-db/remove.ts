@@ -112,7 +112,7 @@ async function part(ironic: Ironic, reading: Reading, steps: readonly Step[]) {
     }),
   );
   const stepIds = new Set(steps.map(({ id }) => id));
-  const strange = await readForeign(ironic, reading, ids, stepIds, withTraits);
+  const foreign = await readForeign(ironic, reading, ids, stepIds, withTraits);
 
   const skipped: { id: string; reason: string }[] = [];
   const locked = new Set<string>();
@@ -122,7 +122,7 @@ async function part(ironic: Ironic, reading: Reading, steps: readonly Step[]) {
     String(resource === "node" ? before?.uuid : before?.node_uuid);
   // A machine's steps are undone together.
   for (const group of grouped(steps, machineOf).values()) {
-    const reasons = group.map((step) => reason(step, ironic, { nodes, ports, strange }));
+    const reasons = group.map((step) => reason(step, ironic, { nodes, ports, foreign }));
     const fault = reasons.find((text) => text !== null && text !== "gone");
     if (typeof fault === "string") {
       skipped.push(...group.map(({ id }) => ({ id, reason: fault })));
@@ -187,16 +187,16 @@ const RESERVED = "reserved by conductor ";
 interface CurrentRows {
   readonly nodes: ReadonlyMap<string, RawRow>;
   readonly ports: ReadonlyMap<string, RawRow>;
-  readonly strange: ReadonlyMap<number, string>;
+  readonly foreign: ReadonlyMap<number, string>;
 }
 
 /** The reason to keep a row, `gone` if it does not exist, or null to delete it. */
-function reason(step: Step, ironic: Ironic, { nodes, ports, strange }: CurrentRows): string | null {
+function reason(step: Step, ironic: Ironic, { nodes, ports, foreign }: CurrentRows): string | null {
   const raw = (step.resource === "node" ? nodes : ports).get(step.id);
   if (raw === undefined) return "gone";
   if (step.resource === "node") {
     if (text(raw.reservation) !== null) return `${RESERVED}${text(raw.reservation)}`;
-    const foreignReason = strange.get(integer(raw.id) ?? 0);
+    const foreignReason = foreign.get(integer(raw.id) ?? 0);
     if (foreignReason !== undefined) return foreignReason;
   }
   if (isWritten(ironic, step.resource, raw, step.before)) return null;

@@ -99,7 +99,7 @@ export function createTarget(
   };
 }
 
-const LOOK_MS = 500;
+const POLL_MS = 500;
 
 /**
  * Retries removals that locks prevented in new transactions, because an open one would prevent the
@@ -115,8 +115,8 @@ async function untilUnlocked(
 ): Promise<Outcome> {
   let { locked, ...all } = first;
   while (locked.size > 0 && lockBudget.ms > 0) {
-    await lockBudget.rest(LOOK_MS);
-    lockBudget.ms -= LOOK_MS;
+    await lockBudget.rest(POLL_MS);
+    lockBudget.ms -= POLL_MS;
     const tried = locked;
     try {
       const { locked: remaining, ...more } = await again(tried);
@@ -141,7 +141,7 @@ function createVerifier(ironic: Ironic): Verifier {
   return {
     async rows(nodeUuids, planned) {
       const unreadable = new Map<string, string>();
-      const look = (resource: Resource, raw: RawRow, owner: string | null): Row => {
+      const read = (resource: Resource, raw: RawRow, owner: string | null): Row => {
         const uuid = string(raw.uuid);
         const expected = planned(uuid);
         if (expected !== undefined && isAsPlanned(raw, expected, release[resource], seal, owner))
@@ -158,13 +158,13 @@ function createVerifier(ironic: Ironic): Verifier {
       const rows = await withTraits(ironic, found);
       const owners = new Map(rows.map(({ id, uuid }) => [number(id), string(uuid)]));
       const nodes = new Map(
-        rows.map((raw) => [string(raw.uuid), look("node", raw, null)] as const),
+        rows.map((raw) => [string(raw.uuid), read("node", raw, null)] as const),
       );
       const ports = new Map<string, Row[]>();
       for (const raw of await portsOf([...owners.keys()])) {
         const owner = owners.get(number(raw.node_id));
         if (owner === undefined) continue;
-        const port = look("port", raw, owner);
+        const port = read("port", raw, owner);
         const list = ports.get(owner);
         if (list === undefined) ports.set(owner, [port]);
         else list.push(port);

@@ -158,7 +158,7 @@ async function create(
   spec: ServerRequest,
   { mark, isNew, may }: Creating,
 ): Promise<MadeServer | OverQuota | string> {
-  let untold = isNew;
+  let isFirst = isNew;
   let calls = isNew ? 0 : 1;
   let made: MadeServer | null = null;
   let isOver = false;
@@ -166,9 +166,9 @@ async function create(
     const server = await find(at, mark, spec.node, null);
     return server && (unsure(server) ?? { id: server.id });
   };
-  const look = async (): Promise<CallState> => {
-    const existing = untold ? null : await found();
-    untold = false;
+  const read = async (): Promise<CallState> => {
+    const existing = isFirst ? null : await found();
+    isFirst = false;
     if (typeof existing === "string") return { reason: existing };
     made = existing;
     return made === null ? callStateOf(await may()) : "made";
@@ -176,7 +176,7 @@ async function create(
   const reason = await settled(
     at.session,
     `server ${spec.name}`,
-    look,
+    read,
     async () => {
       calls += 1;
       const answer = await at.send({ method: "POST", path: "/servers", body: bodyOf(spec, mark) });
@@ -212,10 +212,10 @@ function callStateOf(reason: string | null): CallState {
 /** Nova refuses the action in some statuses, which the next read shows. */
 async function turn(at: At, id: string, to: Turned, may: May): Promise<string | null> {
   const action = to === "ACTIVE" ? "os-start" : "os-stop";
-  let untold = true;
-  const look = async (): Promise<CallState> => {
-    const now = untold ? undefined : await waitUntilIdle(at, id);
-    untold = false;
+  let isFirst = true;
+  const read = async (): Promise<CallState> => {
+    const now = isFirst ? undefined : await waitUntilIdle(at, id);
+    isFirst = false;
     if (now === null) return { reason: `server ${id} no longer exists` };
     if (now?.status === to) return "made";
     if (now === undefined || now.status === "ACTIVE" || now.status === "SHUTOFF")
@@ -223,7 +223,7 @@ async function turn(at: At, id: string, to: Turned, may: May): Promise<string | 
     return { reason: `server ${id} is ${now.status}: ${now.fault}` };
   };
   const path = `/servers/${id}/action`;
-  const reason = await settled(at.session, `${action} of server ${id}`, look, () =>
+  const reason = await settled(at.session, `${action} of server ${id}`, read, () =>
     at.send({ method: "POST", path, body: { [action]: null } }),
   );
   if (reason !== null) return reason;
@@ -254,13 +254,13 @@ async function ended(
   may: May,
 ): Promise<string | null> {
   const isRetained = (now: NovaServer): boolean => now.status === SOFT_DELETED && now.task === null;
-  const look = async (): Promise<CallState> => {
+  const poll = async (): Promise<CallState> => {
     const now = await read(at.session, id);
     const isDeleting = now === null || now.task?.endsWith("deleting") === true;
     if (isDeleting || (args.method === "DELETE" && isRetained(now))) return "made";
     return callStateOf(await may());
   };
-  const reason = await settled(at.session, `the end of server ${id}`, look, () => at.send(args));
+  const reason = await settled(at.session, `the end of server ${id}`, poll, () => at.send(args));
   if (reason !== null) return reason;
   for (let tries = 0; tries < MOST; tries += 1) {
     const now = await read(at.session, id);

@@ -104,9 +104,9 @@ function createPace(most: number, first: number) {
     limit: () => limit,
     took(rows: readonly RawRow[]): number {
       const bytes = rows.reduce((sum, row) => sum + bytesOf(row), 0);
-      const fitting = Math.floor((BYTES * rows.length) / Math.max(bytes, 1));
+      const affordable = Math.floor((BYTES * rows.length) / Math.max(bytes, 1));
       // Later rows may be larger, so the number at most doubles.
-      if (rows.length > 0) limit = Math.max(1, Math.min(most, fitting, 2 * limit));
+      if (rows.length > 0) limit = Math.max(1, Math.min(most, affordable, 2 * limit));
       return bytes;
     },
   };

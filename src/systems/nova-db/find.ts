@@ -120,8 +120,8 @@ function novaValue(column: string, value: unknown): Json {
   return BOOLEANS.has(column) ? boolean(value) : plain(value);
 }
 
-function differing(want: Row, raw: RawRow): readonly string[] {
-  return Object.entries(want)
+function differing(planned: Row, raw: RawRow): readonly string[] {
+  return Object.entries(planned)
     .filter(([column, value]) => novaValue(column, raw[column]) !== value)
     .map(([column]) => column);
 }

@@ -42,12 +42,12 @@ export async function readFlavors(
 const IMAGES = "('baremetal:deploy_kernel_id', 'baremetal:deploy_ramdisk_id')";
 
 /** nova_api stores no deleted flavors. */
-const PLACES = {
+const TABLES = {
   nova: { flavors: "instance_types", specs: "instance_type_extra_specs", of: "instance_type_id" },
   nova_api: { flavors: "flavors", specs: "flavor_extra_specs", of: "flavor_id" },
 } as const;
 
-type FlavorTables = keyof typeof PLACES;
+type FlavorTables = keyof typeof TABLES;
 
 /** Flavors with deploy images or with one of these ids. @source facts/nova-bm.md 4.1, 4.3 */
 export async function readFlavorSizes(
@@ -55,7 +55,7 @@ export async function readFlavorSizes(
   ids: readonly number[],
   schema: FlavorTables = "nova",
 ): Promise<ReadonlyMap<number, FlavorSize>> {
-  const { flavors, specs, of } = PLACES[schema];
+  const { flavors, specs, of } = TABLES[schema];
   const live = schema === "nova" ? "deleted = 0 AND" : "";
   const idCondition = ids.length === 0 ? "" : `OR id IN (${marks(ids)})`;
   const key = quoted(database.engine, "key");
@@ -78,7 +78,7 @@ export async function readDeployImages(
   database: Database,
   schema: FlavorTables = "nova",
 ): Promise<readonly DeployImage[]> {
-  const { flavors, specs, of } = PLACES[schema];
+  const { flavors, specs, of } = TABLES[schema];
   const key = `s.${quoted(database.engine, "key")}`;
   const live =
     schema === "nova"

@@ -1,7 +1,7 @@
 import { MigrationError } from "../../lib/error.ts";
 import type { Privileges, Verb } from "../../model/database.ts";
 import type { Database } from "../database/open.ts";
-import { lacking } from "../database/rights.ts";
+import { ungranted } from "../database/rights.ts";
 import { REQUEST_TABLES } from "./requests.ts";
 
 const CHANGED: readonly string[] = ["compute_nodes", "instances", "services"];
@@ -28,7 +28,7 @@ export function mayRead(database: Database, tables: readonly string[]): Promise<
 
 /** @throws MigrationError N2I-E206 with the missing GRANTs */
 export async function needRights(database: Database, privileges: Privileges): Promise<void> {
-  const { statements, grants } = await lacking(database, privileges);
+  const { statements, grants } = await ungranted(database, privileges);
   if (grants.length === 0) return;
   throw new MigrationError(
     "N2I-E206",

@@ -4,7 +4,7 @@ import type { Json } from "../../lib/json.ts";
 import { counted } from "../../lib/text.ts";
 import type { Outcome } from "../../model/change.ts";
 import type { Row } from "../../model/machine.ts";
-import { type NovaStep, type NovaTable, refuseStrange } from "../../model/nova/nova-plan.ts";
+import { type NovaStep, type NovaTable, refuseForeign } from "../../model/nova/nova-plan.ts";
 import type { Database } from "../database/open.ts";
 import { keyed } from "../database/read.ts";
 import { orSequenceTooLow } from "../database/sequence.ts";
@@ -29,7 +29,7 @@ export async function performSteps(
     else if (state.is === "before") todo.push(observed);
     else skipped.push({ id: observed.step.id, reason: state.reason });
   }
-  refuseStrange(skipped, owned, "rows of nova");
+  refuseForeign(skipped, owned, "rows of nova");
   for (const change of changesOf(todo.map(({ step }) => step))) await write(database, change);
   return { done: todo.map(({ step }) => step.id), found, skipped };
 }

@@ -52,8 +52,8 @@ export async function openNova(opened: Database, claimed: Claimed) {
       const described = await nova.metadata(uuids.filter((uuid) => linked.has(uuid.toLowerCase())));
       const metadata = grouped(described, ({ instance }) => instance);
       const spoilt = spoiltIn([
-        ...placesIn(database, "instances", rows, ({ uuid }) => lower(uuid)),
-        ...placesIn(database, "instance_info_caches", [...caches.values()].flat(), byInstance),
+        ...nodesIn(database, "instances", rows, ({ uuid }) => lower(uuid)),
+        ...nodesIn(database, "instance_info_caches", [...caches.values()].flat(), byInstance),
         ...described.flatMap(({ instance, garbled }) =>
           garbled ? [{ instance, column: "instance_system_metadata.value" }] : [],
         ),
@@ -120,7 +120,7 @@ interface InstanceNode {
   readonly column: string;
 }
 
-function placesIn(
+function nodesIn(
   { engine }: Database,
   table: string,
   rows: readonly RawRow[],
@@ -134,8 +134,8 @@ function placesIn(
   );
 }
 
-function spoiltIn(places: readonly InstanceNode[]): (instance: string | null) => Spoilt {
-  const found = valuesBy(places, "instance", "column");
+function spoiltIn(rows: readonly InstanceNode[]): (instance: string | null) => Spoilt {
+  const found = valuesBy(rows, "instance", "column");
   return (instance) => {
     const garbled = found.get(instance?.toLowerCase() ?? "");
     return garbled === undefined ? {} : { garbled };

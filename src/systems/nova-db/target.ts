@@ -130,7 +130,7 @@ interface Cell {
 }
 
 /** Number of different changes. Beyond it, shared statements do not pay off. */
-const WAYS = 16;
+const VARIANTS = 16;
 
 function swapsOf(steps: readonly NovaStep[]): readonly Swap[] | null {
   const swaps: Swap[] = [];
@@ -139,7 +139,7 @@ function swapsOf(steps: readonly NovaStep[]): readonly Swap[] | null {
     let existing = swaps.find((swap) => swap.table === table && isAlike(before, after, swap));
     if (existing === undefined) {
       const cells = cellsOf(before, after);
-      if (cells === null || swaps.length === WAYS) return null;
+      if (cells === null || swaps.length === VARIANTS) return null;
       existing = { table, ...cells, rows: [] };
       swaps.push(existing);
     }

@@ -73,10 +73,10 @@ function find(
   here: string,
 ): string | null {
   if (configured) return configured;
-  const places = folders(environment, here).flatMap((folder) =>
+  const paths = folders(environment, here).flatMap((folder) =>
     SUFFIXES.map((suffix) => join(folder, `${name}.${suffix}`)),
   );
-  return places.find((path) => existsSync(path)) ?? null;
+  return paths.find((path) => existsSync(path)) ?? null;
 }
 
 /** Messages contain only the file's name, because any line may be a password. */

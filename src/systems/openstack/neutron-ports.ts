@@ -86,7 +86,7 @@ function change(
   { fields: port, stateOf, answered, isFinal }: PortChange,
 ): Promise<string | null> {
   let revision: unknown;
-  const look = async (): Promise<CallState> => {
+  const read = async (): Promise<CallState> => {
     const now = await readDetails(session, id);
     if (now === null) return { reason: `port ${id} is not in Neutron` };
     revision = now.revision_number;
@@ -99,7 +99,7 @@ function change(
     answered?.(answer);
     return answer.status === 412 ? { ...answer, status: 409 } : answer;
   };
-  return settledOnce(session, `PUT of port ${id}`, look, put, isFinal);
+  return settledOnce(session, `PUT of port ${id}`, read, put, isFinal);
 }
 
 function restore(

@@ -16,19 +16,19 @@ export type CallState = "made" | "open" | { readonly reason: string };
 export async function settled(
   session: Pick<ServiceSession, "url">,
   what: string,
-  look: () => Promise<CallState>,
+  read: () => Promise<CallState>,
   call: () => Promise<Answer>,
   isFinal: (answer: Answer) => boolean = () => false,
 ): Promise<string | null> {
   for (let tries = 0; ; tries += 1) {
-    const state = await look();
+    const state = await read();
     if (state === "made") return null;
     if (state !== "open") return state.reason;
     const answer = await call();
     if (answer.status >= 200 && answer.status < 300) return null;
     if (answer.status === 403 && !isFinal(answer)) throw refusedCall(session, what, answer);
     if (!mayPass(answer) || isFinal(answer)) {
-      const after = await look();
+      const after = await read();
       if (after === "made") return null;
       return after === "open" ? `${what} is refused: ${answer.fault}` : after.reason;
     }
@@ -44,15 +44,15 @@ export async function settled(
 }
 
 /** Reads to find the effect of an accepted call. */
-const LOOKS = 4;
+const READS = 4;
 
 /** For calls with immediate effect. Does not repeat the call: another user may have reverted it. */
 export async function settledOnce(...args: Parameters<typeof settled>): Promise<string | null> {
-  const [, what, look] = args;
+  const [, what, read] = args;
   const reason = await settled(...args);
-  for (let looks = 0; reason === null && looks < LOOKS; looks += 1) {
-    if (looks > 0) await pause(looks);
-    const state = await look();
+  for (let reads = 0; reason === null && reads < READS; reads += 1) {
+    if (reads > 0) await pause(reads);
+    const state = await read();
     if (state !== "open") return state === "made" ? null : state.reason;
   }
   return reason ?? `${what} was accepted without effect`;

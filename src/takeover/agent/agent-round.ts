@@ -152,17 +152,17 @@ function isLocked({ exit }: MigrationError): boolean {
 async function fenceHost(around: Around, from: string): Promise<boolean> {
   const { parts, ended, signal } = around;
   const { leases, host, report } = parts;
-  const holding = { owner: `agent of ${host}`, ttl: LOCK };
-  const lock = () => keepLocks(leases, [`host:${from}`], holding);
+  const request = { owner: `agent of ${host}`, ttl: LOCK };
+  const lock = () => keepLocks(leases, [`host:${from}`], request);
   const locks = await patiently({ ended, report }, lock);
   if (locks === null) return false;
   try {
     // The wait for the lock, or the site's fence, may have taken minutes.
-    const before = await lookAgain(around, from);
+    const before = await readAgain(around, from);
     if (before?.fenced_by !== null) return before !== null;
     await parts.fence?.(from, signal);
     await locks.renew();
-    const now = await lookAgain(around, from);
+    const now = await readAgain(around, from);
     if (now === null || now.epoch !== before.epoch) return false;
     if (!(await fenceLease(leases, now, host))) return false;
     report(`${from} is dead: fenced by ${host}.`);
@@ -173,7 +173,7 @@ async function fenceHost(around: Around, from: string): Promise<boolean> {
 }
 
 /** The lease of a host that is still dead and has machines for this host, or null. */
-async function lookAgain(around: Around, from: string): Promise<Lease | null> {
+async function readAgain(around: Around, from: string): Promise<Lease | null> {
   const { parts, watch, ended } = around;
   const { leases, dead } = await scanNow(around);
   const lease = dead.find(({ host }) => host === from);

@@ -13,7 +13,7 @@ import type { Database } from "../../systems/database/open.ts";
 import { read } from "../../systems/database/read.ts";
 import { text } from "../../systems/database/rows.ts";
 import { isUnanswered } from "../../systems/database/statement.ts";
-import { type LegacyPlaces, openLegacyClients } from "../baremetal/legacy-clients.ts";
+import { type LegacyInputs, openLegacyClients } from "../baremetal/legacy-clients.ts";
 import { openIn, takeMachines } from "../baremetal/legacy-take.ts";
 import { type DownOptions, downTime } from "../host-watch.ts";
 import { takenLocks } from "../leases/locks.ts";
@@ -28,7 +28,7 @@ import {
   takeFrom,
 } from "./agent-round.ts";
 
-export interface TakeOptions extends LegacyPlaces, DownOptions {
+export interface TakeOptions extends LegacyInputs, DownOptions {
   readonly novaBmDb: string;
   readonly novaDb: string;
   readonly take: boolean;
@@ -187,7 +187,7 @@ function createTaker(parts: Taking) {
 
   return {
     /** Makes at most one statement for all compute hosts in Nova. @returns whether it made one */
-    async look(services: readonly ComputeHost[]): Promise<boolean> {
+    async attempt(services: readonly ComputeHost[]): Promise<boolean> {
       watch.saw(services);
       const open = hosts.open();
       if (work.isRunning()) return false;
@@ -196,7 +196,7 @@ function createTaker(parts: Taking) {
         work.start(goOn);
         return true;
       }
-      // After a look without result, the next interval is left to other work.
+      // After an attempt without result, the next interval is left to other work.
       if (rests || (open.length === 0 && settled.size === 0)) {
         rests = false;
         return false;

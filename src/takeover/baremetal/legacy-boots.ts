@@ -9,7 +9,7 @@ import { download } from "../../migrate/boot/glance-image.ts";
 import type { BootStep } from "../../model/boot.ts";
 import { type Finding, finding, findingIf } from "../../model/findings.ts";
 import type { LegacyMove } from "../../model/nova/legacy-move.ts";
-import { type RestOptions, saysCloud } from "../../run/cloud.ts";
+import { hasLogin, type RestOptions } from "../../run/cloud.ts";
 import { tableNames } from "../../systems/database/identity.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { mayRead } from "../../systems/nova-db/host-rights.ts";
@@ -25,11 +25,11 @@ import {
   type FetchedImage,
   fetchImages,
   type InspectedBoot,
+  inspectBoot,
   type LegacyTrees,
-  lookAtBoot,
 } from "./steps/legacy-boot.ts";
 
-export interface BootPlaces extends RestOptions {
+export interface BootInputs extends RestOptions {
   readonly tftpRoot?: string;
   readonly tftpFrom?: readonly string[];
   /** `NODE=UUID`. */
@@ -48,7 +48,7 @@ interface BootMachine {
 }
 
 /** @throws MigrationError N2I-E100, N2I-E106, N2I-E206, N2I-E410 */
-export async function openBoots(options: BootPlaces, opening: Opening) {
+export async function openBoots(options: BootInputs, opening: Opening) {
   const { tftpRoot, tftpFrom = [], novaConf } = options;
   const conf = novaConf === undefined ? null : await readOsloFiles(novaConf.split(","), {});
   const setting = (key: string): string | null => conf?.get("baremetal", key) || null;
@@ -58,25 +58,25 @@ export async function openBoots(options: BootPlaces, opening: Opening) {
   const trees =
     tree === undefined ? null : { tree, from, served: servedAs(setting("tftp_root") ?? tree.root) };
   const images = trees && (await imagesFor(options, opening, setting, trees.tree.root));
-  const inspectBoots = trees && lookingAt(options, opening.leases, setting, images, trees);
+  const inspectBoots = trees && inspector(options, opening.leases, setting, images, trees);
   return {
     async findings(
       machines: readonly BootMachine[],
     ): Promise<ReadonlyMap<number, readonly Finding[]>> {
-      const looks = await inspectBoots?.(machines);
+      const boots = await inspectBoots?.(machines);
       return new Map(
         machines.map(({ id, instance }) => {
           const of = `instance ${instance}`;
-          const look = looks?.get(id);
+          const boot = boots?.get(id);
           return [
             id,
             [
               ...findingIf(tilera, "N2I-D286", of, `[baremetal]driver is ${setting("driver")}`),
-              ...(look === undefined
+              ...(boot === undefined
                 ? [finding("N2I-D287", of, "--tftp-root was not specified")]
-                : look.reason === null
+                : boot.reason === null
                   ? []
-                  : [finding(look.root_uuid === null ? "N2I-D288" : "N2I-D287", of, look.reason)]),
+                  : [finding(boot.root_uuid === null ? "N2I-D288" : "N2I-D287", of, boot.reason)]),
             ],
           ] as const;
         }),
@@ -97,12 +97,12 @@ export async function openBoots(options: BootPlaces, opening: Opening) {
 
 /** Glance, with a login. @throws MigrationError N2I-E206 */
 async function imagesFor(
-  options: BootPlaces,
+  options: BootInputs,
   opening: Opening,
   setting: ConfigReader,
   root: string,
 ): Promise<BootImages | null> {
-  if (!saysCloud(options)) return null;
+  if (!hasLogin(options)) return null;
   const { nova } = opening;
   if ((await tableNames(nova)).has(SPECS)) await mayRead(nova, [SPECS]);
   return openBootImages(options, opening, setting, root);
@@ -111,8 +111,8 @@ async function imagesFor(
 type ConfigReader = (key: string) => string | null;
 
 /** Finds missing boot files, by bm_nodes.id. */
-function lookingAt(
-  options: BootPlaces,
+function inspector(
+  options: BootInputs,
   leases: Database,
   setting: ConfigReader,
   images: BootImages | null,
@@ -124,7 +124,7 @@ function lookingAt(
     const fetched = await images?.of(machines, facts);
     const all = machines.map(async ({ id, uuid, instance, hosts }) => {
       const { macs = [], key = null, root_uuid = null } = facts.get(id) ?? {};
-      const look = await lookAtBoot(at, {
+      const boot = await inspectBoot(at, {
         ...{ instance: instance.toLowerCase(), macs, hosts, images: fetched?.get(id) ?? new Map() },
         root_uuid: roots.get(uuid.toLowerCase()) ?? root_uuid,
         render: (root) =>
@@ -135,7 +135,7 @@ function lookingAt(
                 ...{ deployment: id, key, append: setting("pxe_append_params") ?? PXE_APPEND },
               }),
       });
-      return [id, look] as const;
+      return [id, boot] as const;
     });
     return new Map(await Promise.all(all));
   };
@@ -145,7 +145,7 @@ export type LegacyFiles = ReturnType<typeof filesIn>;
 
 function filesIn(
   trees: LegacyTrees,
-  inspectBoots: ReturnType<typeof lookingAt>,
+  inspectBoots: ReturnType<typeof inspector>,
   images: BootImages | null,
 ) {
   const fetch: BootImages["fetch"] = (image) => {
@@ -154,18 +154,18 @@ function filesIn(
   };
   return {
     root: trees.tree.root,
-    async look({ id, uuid, from: old, tenant }: LegacyMove): Promise<InspectedBoot> {
+    async inspect({ id, uuid, from: old, tenant }: LegacyMove): Promise<InspectedBoot> {
       const { uuid: instance = "", host = old } = tenant ?? {};
       const machine = { id, uuid, instance, hosts: [old, host] };
-      const look = (await inspectBoots([machine])).get(id);
-      if (look === undefined) throw new Error(`no reading of ${uuid}`);
-      return look;
+      const boot = (await inspectBoots([machine])).get(id);
+      if (boot === undefined) throw new Error(`no reading of ${uuid}`);
+      return boot;
     },
     /** @returns why the download failed, or null */
-    download: (look: InspectedBoot) => orMessage(fetchImages(look, fetch)),
+    download: (boot: InspectedBoot) => orMessage(fetchImages(boot, fetch)),
     /** @param begin receives all steps before the first one */
-    build: (look: InspectedBoot, begin: (steps: readonly BootStep[]) => Promise<void>) =>
-      buildBoot(trees.tree, look, fetch, begin),
+    build: (boot: InspectedBoot, begin: (steps: readonly BootStep[]) => Promise<void>) =>
+      buildBoot(trees.tree, boot, fetch, begin),
   };
 }
 
@@ -242,8 +242,8 @@ function openBootImages(
           new Map(
             images.map(([name, image]) => {
               const found = image === null ? undefined : details.get(image);
-              const lack = image === null ? "its Glance image is unknown" : `${found} (${image})`;
-              return [name, typeof found === "object" ? found : lack] as const;
+              const fault = image === null ? "its Glance image is unknown" : `${found} (${image})`;
+              return [name, typeof found === "object" ? found : fault] as const;
             }),
           ),
         ]),

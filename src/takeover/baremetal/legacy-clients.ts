@@ -19,17 +19,17 @@ import {
   networkHosts,
   openFreshComputes,
 } from "../../systems/nova-db/legacy.ts";
-import { type HostPlaces, openHostClients } from "../host-clients.ts";
+import { type HostInputs, openHostClients } from "../host-clients.ts";
 import { readLeases } from "../leases/leases.ts";
 import { nodesById, nodesByUuid, nodesOf } from "../leases/nodes.ts";
 import { needLeases } from "../leases/schema.ts";
 import { createLegacyMoves, type LegacyFound } from "../rules/legacy.ts";
 import type { LegacyNow } from "../rules/legacy-states.ts";
 import type { MoveScope, MoveTarget } from "../target.ts";
-import { type BootPlaces, openBoots } from "./legacy-boots.ts";
+import { type BootInputs, openBoots } from "./legacy-boots.ts";
 import { openPorts, type Ports } from "./legacy-ports.ts";
 
-export interface LegacyPlaces extends HostPlaces, BootPlaces {
+export interface LegacyInputs extends HostInputs, BootInputs {
   readonly novaBmDb?: string;
 }
 
@@ -37,16 +37,16 @@ export interface LegacyClients extends MoveTarget {
   /** nova_bm with leases, in autocommit mode. */
   readonly leases: Database;
   readonly source: ServerIdentity;
-  readonly look: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>;
-  /** As `look`, for these machines (bm_nodes.uuid), with newly read compute nodes. */
-  readonly lookAt: (nodes: readonly string[]) => Promise<LegacyClients["look"]>;
+  readonly read: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>;
+  /** As `read`, for these machines (bm_nodes.uuid), with newly read compute nodes. */
+  readonly readerOf: (nodes: readonly string[]) => Promise<LegacyClients["read"]>;
   readonly boots: Awaited<ReturnType<typeof openBoots>>;
   readonly ports: Ports;
 }
 
 /** @throws MigrationError N2I-E206 with missing GRANTs, N2I-E360 if nova_bm is not extended */
 export async function openLegacyClients(
-  options: LegacyPlaces,
+  options: LegacyInputs,
   keep: Keep,
   { readOnly }: { readonly readOnly: boolean },
   report: (text: string) => void,
@@ -66,15 +66,15 @@ export async function openLegacyClients(
   const boots = await openBoots(options, opening);
   return {
     ...{ ...nova, variant: "baremetal", leases, source: await identify(leases) },
-    look: await looking(nova.database, leases),
-    lookAt: (nodes) => looking(nova.database, leases, nodes),
+    read: await createReader(nova.database, leases),
+    readerOf: (nodes) => createReader(nova.database, leases, nodes),
     boots,
     ports: openPorts(options, opening, boots.myIp),
     planner: legacyPlanner({ ...nova, leases, boots }),
   };
 }
 
-export function legacyOptions<T extends LegacyPlaces>(run: RunFolder, options: T): Promise<T> {
+export function legacyOptions<T extends LegacyInputs>(run: RunFolder, options: T): Promise<T> {
   return withSaved(run, SAVED, options);
 }
 
@@ -86,7 +86,7 @@ const WHERE: readonly string[] = [
 const SAVED: readonly string[] = [...WHERE, "nova-conf", "tftp-root", "tftp-from", "root-uuid"];
 
 /** For read-only commands and rollback, which read the tree from the journal. */
-export async function legacyPlaces(run: RunFolder, options: LegacyPlaces): Promise<LegacyPlaces> {
+export async function legacyInputs(run: RunFolder, options: LegacyInputs): Promise<LegacyInputs> {
   return pick(await legacyOptions(run, options), WHERE);
 }
 
@@ -104,11 +104,11 @@ function rights(readOnly: boolean): Privileges {
   ]);
 }
 
-async function looking(
+async function createReader(
   nova: Database,
   leases: Database,
   some?: readonly string[],
-): Promise<LegacyClients["look"]> {
+): Promise<LegacyClients["read"]> {
   const computesOf = await openFreshComputes(nova, some);
   return async (moves) => {
     const nodes = await nodesById(

@@ -27,7 +27,7 @@ export async function moveLegacy(
   sink: Sink,
 ): Promise<HostMoved> {
   const ports = async (): Promise<void> => {
-    const { ofCurrent } = reportPorts(clients.ports, clients.look, sink.result);
+    const { ofCurrent } = reportPorts(clients.ports, clients.read, sink.result);
     for await (const some of machinesOf(plan)) await ofCurrent(some.map(({ move }) => move));
   };
   const moved = await performLegacy(run, clients, plan, sink).finally(() =>
@@ -59,9 +59,9 @@ export async function performLegacy(
   how: Omit<Claiming, "hosts"> = {},
 ): Promise<LegacyMoved> {
   const { manifest } = plan;
-  const leaving = manifest.from.map(({ host }) => host);
-  const hosts = [...leaving, ...manifest.to];
-  const silent = how.silent ?? (await leaseOf(clients, leaving));
+  const sources = manifest.from.map(({ host }) => host);
+  const hosts = [...sources, ...manifest.to];
+  const silent = how.silent ?? (await leaseOf(clients, sources));
   const claiming = { hosts, ...how, ...(silent !== undefined && { silent }) };
   return withLegacy(run, clients, [plan], claiming, async (legacy) => {
     const { target } = legacy;
@@ -70,7 +70,7 @@ export async function performLegacy(
         ? manifest.from
         : await silentSince(target, clients, manifest, sink);
     await checkPairs(await clients.readFacts(), plan);
-    await checkLeases(clients, leaving);
+    await checkLeases(clients, sources);
     return sink.during(
       "host move",
       manifest.counts.verdicts.move,
@@ -80,7 +80,7 @@ export async function performLegacy(
           () => machinesOf(plan),
           async () => {
             await checkDead(target, oldHosts);
-            await checkLeases(clients, leaving);
+            await checkLeases(clients, sources);
           },
           progress,
         ),

@@ -141,12 +141,12 @@ function moveDeps(
   const { leases } = clients;
   const quiet = silent === undefined ? {} : { silent };
   return {
-    ...{ nova, onMoved, look: clients.look, ports: clients.ports, files: clients.boots.files },
+    ...{ nova, onMoved, read: clients.read, ports: clients.ports, files: clients.boots.files },
     services: () => readComputeHosts(clients.database),
     claim: (node, to, prev) =>
       claimNode(leases, node, { to, prev, ...quiet, ...(agent === to && { unfenced: agent }) }),
     release: (node, state) => releaseNode(leases, node, state),
-    async holding({ uuid, tenant }, work) {
+    async locked({ uuid, tenant }, work) {
       signal?.throwIfAborted();
       const instance = tenant === null ? [] : [`instance:${tenant.uuid.toLowerCase()}`];
       const resources = [`node:${uuid.toLowerCase()}`, ...instance];
@@ -181,11 +181,11 @@ export async function moveMachines(
   const counts = { made: 0, found: 0 };
   let locked = 0;
   const skipped: SkippedRow[] = [];
-  const holding: LegacyDeps["holding"] = async (move, work) => {
+  const whileLocked: LegacyDeps["locked"] = async (move, work) => {
     await check();
-    return deps.holding(move, work);
+    return deps.locked(move, work);
   };
-  const part = legacyPart({ ...deps, holding }, forwardTransition);
+  const part = legacyPart({ ...deps, locked: whileLocked }, forwardTransition);
   const leg = { part, command: "host move", changes: machines, pace: ONE_BY_ONE };
   const { stopped, broke } = await windowForward(leg, session, (ending) => {
     const { change, position, made, completed } = ending;

@@ -24,7 +24,7 @@ export interface Ports {
   /** Ports of booting machines. */
   readonly of: (moves: readonly LegacyMove[]) => Promise<readonly ObservedPort[]>;
   /** Ports to change, with their current values; empty if they cannot be changed. */
-  readonly look: (move: LegacyMove) => Promise<readonly MovedPort[]>;
+  readonly read: (move: LegacyMove) => Promise<readonly MovedPort[]>;
   /** Changes them. A refusal is a warning. */
   readonly change: (move: LegacyMove, ports: readonly MovedPort[]) => Promise<void>;
   /** @returns the conflicts */
@@ -78,7 +78,7 @@ export function openPorts(restOptions: RestOptions, opening: Opening, myIp: stri
   };
   return {
     of,
-    async look(move) {
+    async read(move) {
       return (await of([move])).flatMap(({ id, now, expected: after }) => {
         if (!now || after === null || !isOf(move, now.device_id) || sameBinding(now, after))
           return [];
@@ -138,7 +138,7 @@ async function restored(
 /** A machine that restarts before the port is changed boots from its old host. */
 export function reportPorts(
   ports: Ports,
-  look: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>,
+  read: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>,
   report: (text: string) => void,
 ) {
   let reported = false;
@@ -154,7 +154,7 @@ export function reportPorts(
     of,
     /** Machines that were not moved still boot from their old host. @returns the moved machines */
     async ofCurrent(moves: readonly LegacyMove[]): Promise<readonly LegacyMove[]> {
-      const now = await look(moves);
+      const now = await read(moves);
       const moved = moves.filter((move, at) => {
         const current = now[at];
         return current !== undefined && moveState(forwardTransition(move), current).is === "after";

@@ -49,7 +49,7 @@ export async function takeMachines(
   const open = openIn((await readJournal(run)).entries);
   const ids = [...nodes, ...open.map(({ id }) => id)];
   // An agent runs for months, so compute nodes are read again for each pass.
-  const now = { ...clients, look: await clients.lookAt(ids) };
+  const now = { ...clients, read: await clients.readerOf(ids) };
   const taking = { run, clients: now, from, to, agent, silent: lease?.ttl, signal, report };
   const resumed = await goOn(taking, open);
   const requested = new Set([...nodes.map((uuid) => uuid.toLowerCase()), ...resumed.unclaimed]);
@@ -121,7 +121,7 @@ async function counting<T>(
     readonly movedBefore: (moves: readonly LegacyMove[]) => Promise<void>;
   }) => Promise<T>,
 ): Promise<T> {
-  const ports = reportPorts(clients.ports, clients.look, report);
+  const ports = reportPorts(clients.ports, clients.read, report);
   let count = 0;
   try {
     return await work({
@@ -144,7 +144,7 @@ async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
   const none: readonly SkippedRow[] = [];
   const nothing = { done: new Set<string>(), skipped: none, stopped: false };
   if (open.length === 0) return { ...nothing, unclaimed: [] };
-  const now = await clients.look(open.map(({ move }) => move));
+  const now = await clients.read(open.map(({ move }) => move));
   const observed = open.map((machine, at) => ({ machine, node: now[at]?.node ?? null }));
   const foreign = observed.filter(({ machine, node }) => isForeignMachine(machine.move, node));
   if (foreign.length > 0) await giveUp(taking, foreign);

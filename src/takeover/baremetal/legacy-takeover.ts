@@ -84,7 +84,7 @@ export function takeOverLegacy(
           return fenceByHand(session, clients, from);
         });
         const [lease] = await readLeases(clients.leases, from);
-        const ports = reportPorts(clients.ports, clients.look, sink.result);
+        const ports = reportPorts(clients.ports, clients.read, sink.result);
         const moved = await performLegacy(run, clients, plan, sink, {
           silent: lease?.ttl,
           onMoved: (move) => ports.of([move]),

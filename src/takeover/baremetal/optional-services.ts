@@ -1,6 +1,6 @@
 import { MigrationError } from "../../lib/error.ts";
 import { registerClose } from "../../migrate/open/services.ts";
-import { cloudFor, type RestOptions, saysCloud } from "../../run/cloud.ts";
+import { cloudFor, hasLogin, type RestOptions } from "../../run/cloud.ts";
 import type { Keep } from "../../run/databases.ts";
 import { waitingFor } from "../../run/process-context.ts";
 import type { Database } from "../../systems/database/open.ts";
@@ -32,7 +32,7 @@ export function openOptional<T extends { readonly close: () => void }>(
   name: string,
   open: (cloud: Cloud, limit: number) => Promise<T>,
 ) {
-  const cloud = saysCloud(options) ? cloudFor(options) : null;
+  const cloud = hasLogin(options) ? cloudFor(options) : null;
   const limit = (options.apiTimeout ?? LIMIT) * 1000;
   let opened: T | null = null;
   let failed = Number.NEGATIVE_INFINITY;

@@ -13,7 +13,7 @@ interface AcquiredLock {
   readonly token: number;
 }
 
-interface Holding {
+interface Holder {
   readonly owner: string;
   /** Milliseconds, longer than the longest step between two renewals. */
   readonly ttl: number;
@@ -32,7 +32,7 @@ const RENEWALS = 6;
  * @param resources `host:NAME`, `node:UUID` or `instance:UUID`, in lower case
  * @throws MigrationError N2I-E362 with the holder of a lock
  */
-export async function keepLocks(database: Database, resources: readonly string[], holder: Holding) {
+export async function keepLocks(database: Database, resources: readonly string[], holder: Holder) {
   const locks: AcquiredLock[] = [];
   const giveBack = async (): Promise<void> => {
     for (const lock of locks.splice(0).toReversed()) await releaseLock(database, lock);
@@ -76,7 +76,7 @@ export async function keepLocks(database: Database, resources: readonly string[]
 export async function acquireLock(
   database: Database,
   resource: string,
-  { owner, ttl, again }: Holding,
+  { owner, ttl, again }: Holder,
 ): Promise<AcquiredLock | null> {
   const { engine } = database;
   const now = clockOf(engine);

@@ -35,14 +35,14 @@ export async function leaseParts(database: Database) {
   const columns = LEASE_COLUMNS.filter(({ name }) => nodes.has(name));
   const foreign = columns.filter(({ name, type }) => nodes.get(name)?.type !== type);
   const tables = found.filter(({ name }) => name in LEASE_TABLES);
-  const strange = tables.filter(
+  const wrong = tables.filter(
     (table) =>
       !isLeaseTable(
         table.name,
         table.columns.map(({ name }) => name),
       ),
   );
-  const unexpected = [...foreign.map(({ name }) => `${NODES}.${name}`), ...strange.map(nameOf)];
+  const unexpected = [...foreign.map(({ name }) => `${NODES}.${name}`), ...wrong.map(nameOf)];
   if (unexpected.length > 0)
     throw new MigrationError(
       "N2I-E360",

@@ -77,7 +77,7 @@ export function createMoves(
         ...{ findings, steps },
       };
     },
-    hosts: (from: readonly string[]) => leaving(facts, request, from),
+    hosts: (from: readonly string[]) => sources(facts, request, from),
   };
 }
 
@@ -179,7 +179,7 @@ function tenantStep(
   ];
 }
 
-function leaving(
+function sources(
   { identity, hosts, mappings }: MoveFacts,
   { mode, reason }: MoveRequest,
   from: readonly string[],

@@ -3,7 +3,7 @@ import type { CheckView, NovaFacts, PlanFacts, Refused } from "../../model/check
 import { cloudFor, type RestOptions } from "../../run/cloud.ts";
 import type { ROLES } from "../../run/databases.ts";
 import type { Database } from "../../systems/database/open.ts";
-import { lacking } from "../../systems/database/rights.ts";
+import { ungranted } from "../../systems/database/rights.ts";
 import { NOVA_API_TABLES, NOVA_TABLES } from "../../systems/nova-db/plan-open.ts";
 import { REQUEST_TABLES } from "../../systems/nova-db/requests.ts";
 import { imageStatuses } from "../../systems/openstack/glance-images.ts";
@@ -60,7 +60,7 @@ export async function orMissingReason<T>(
     const privileges = new Map(
       (READ[role] ?? []).map((table) => [table, new Set(["SELECT"] as const)]),
     );
-    const grants = code === "N2I-E206" ? (await lacking(database, privileges)).grants : [];
+    const grants = code === "N2I-E206" ? (await ungranted(database, privileges)).grants : [];
     return { refused: { code, message, fix: grants.length > 0 ? grants.join("; ") : fix } };
   }
 }

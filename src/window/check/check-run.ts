@@ -23,7 +23,7 @@ import { openPlan, openSnapshot, planOrNull, SNAPSHOT } from "../../run/run.ts";
 import { NOVA_API_TABLES, NOVA_TABLES } from "../../systems/nova-db/plan-open.ts";
 import { REQUEST_TABLES } from "../../systems/nova-db/requests.ts";
 import { takeOversOf } from "../handover/hand-over.ts";
-import { lower } from "./rules/look.ts";
+import { lower } from "./rules/part.ts";
 
 /** The plan's facts about machines and Nova. Null without a plan. */
 export async function planFacts(run: RunFolder, skipsBlocked: boolean): Promise<PlanFacts | null> {
@@ -115,12 +115,12 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
   const [flavors, images] = [new Set<string>(), new Set<string>()];
   const [statements, api] = [new Map<string, Set<Verb>>(), new Map<string, Set<Verb>>()];
   const moves = new Map<string, Set<string>>();
-  const places = new Map<string, { readonly host: string | null; readonly node: string | null }>();
+  const hosted = new Map<string, { readonly host: string | null; readonly node: string | null }>();
   const joins: { host: string; id: number }[] = [];
   for await (const batch of nova.all())
     for (const line of batch) {
       const { id, part, table, key, before, after } = line;
-      want(part === "api" ? api : statements, line);
+      addRights(part === "api" ? api : statements, line);
       if (part !== "hosts") {
         flavors.add(id);
         // A deleted spec keeps its old value.
@@ -132,7 +132,7 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
         joins.push({ host: String(after.host), id: Number(after.aggregate_id) });
       if (table !== "instances" || after === null) continue;
       const [from, host] = [textOrNull(before?.host), textOrNull(after.host)];
-      places.set(lower(textOrNull(after.uuid)), { host, node: textOrNull(after.node) });
+      hosted.set(lower(textOrNull(after.uuid)), { host, node: textOrNull(after.node) });
       if (from !== null && host !== null && from !== host)
         moves.set(from, (moves.get(from) ?? new Set()).add(host));
     }
@@ -141,11 +141,11 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
     for (const table of [...NOVA_TABLES, ...REQUEST_TABLES]) add(statements, table, "SELECT");
   if (api.size > 0) for (const table of NOVA_API_TABLES) add(api, table, "SELECT");
   const { stopped } = nova.counts;
-  return { flavors, images, moves, hosts, joins, stopped, statements, api, places };
+  return { flavors, images, moves, hosts, joins, stopped, statements, api, hosted };
 }
 
 /** Privileges for a step and its rollback: read and lock the row, then write it. */
-function want(privileges: Map<string, Set<Verb>>, step: NovaStep): void {
+function addRights(privileges: Map<string, Set<Verb>>, step: NovaStep): void {
   for (const verb of ["SELECT", "LOCK", verbOf(step), verbOf(invert(step))] as const)
     add(privileges, step.table, verb);
 }

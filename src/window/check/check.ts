@@ -13,7 +13,7 @@ import type {
   RunFolderState,
   ServerFacts,
 } from "../../model/check.ts";
-import type { Lacking, Privileges } from "../../model/database.ts";
+import type { Privileges, Ungranted } from "../../model/database.ts";
 import type { RestOptions } from "../../run/cloud.ts";
 import { closing, type Keep, openRole, ROLES } from "../../run/databases.ts";
 import { freeSpace, openRun, type RunFolder } from "../../run/files/run-folder.ts";
@@ -22,7 +22,7 @@ import { PLAN, SNAPSHOT } from "../../run/run.ts";
 import type { Sink } from "../../run/sink.ts";
 import { readServer } from "../../systems/database/identity.ts";
 import type { Database } from "../../systems/database/open.ts";
-import { lacking } from "../../systems/database/rights.ts";
+import { ungranted } from "../../systems/database/rights.ts";
 import { inPortions } from "../../systems/database/rows.ts";
 import { checkIronic } from "../../systems/ironic-db/check.ts";
 import { checkNovaBm } from "../../systems/nova-bm/check.ts";
@@ -150,9 +150,9 @@ async function within(
   spec: string | undefined,
   required: Privileges = new Map(),
   open: Open,
-): Promise<Lacking> {
+): Promise<Ungranted> {
   if (spec === undefined || required.size === 0) return { statements: [], grants: [], missing: [] };
-  const gaps = await lacking(await open(role, spec, false), required);
+  const gaps = await ungranted(await open(role, spec, false), required);
   const needless: readonly string[] = REQUEST_TABLES; // without them there are no requests to read
   return { ...gaps, missing: gaps.missing.filter((table) => !needless.includes(table)) };
 }
@@ -189,7 +189,7 @@ type Nodes = BmFacts["nodes"];
 async function laterNova(
   { cloud, api, placement }: { readonly [name in "cloud" | "api" | "placement"]: Database | null },
   nodes: Nodes,
-  forbidden: () => Promise<Lacking>,
+  forbidden: () => Promise<Ungranted>,
 ): Promise<Pick<CheckView, "api" | "placement" | "computes" | "classless">> {
   const both = cloud !== null && placement !== null;
   return {

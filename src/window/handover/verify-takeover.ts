@@ -18,8 +18,8 @@ import { identifyTarget } from "../../systems/ironic-db/open.ts";
 import { plannedNodes } from "./hand-over.ts";
 import {
   isHandedOver,
-  lacking,
   type MissingFields,
+  missingKeys,
   noStates,
   observe,
   observedOf,
@@ -69,7 +69,7 @@ function missingFieldsIn(database: Database, release: Release): MissingFields {
     return new Map(
       batch.map(({ uuid, row, root }) => [
         uuid,
-        lacking(release.doc, row, root ?? null, filled.get(uuid) ?? new Set()),
+        missingKeys(release.doc, row, root ?? null, filled.get(uuid) ?? new Set()),
       ]),
     );
   };

@@ -64,14 +64,14 @@ const OVERRIDES: {
 /** Runs the commands until one refuses. @returns false if it was stopped */
 export async function executeAll(job: RehearsalJob, rehearsed: Rehearsed): Promise<boolean> {
   const before = await job.digest();
-  const ways: readonly (readonly [string, () => Promise<Ran | null>])[] = [
+  const stages: readonly (readonly [string, () => Promise<Ran | null>])[] = [
     ["apply", () => load(job, rehearsed)],
     ["verify", () => compared(job)],
     ["rollback", () => taken(job)],
     ["apply again", () => load(job, rehearsed)],
     ["verify again", () => compared(job)],
   ];
-  for (const [stage, work] of ways) {
+  for (const [stage, work] of stages) {
     const began = Date.now();
     const ran = await work().catch((cause: unknown) => refusedAt(stage, cause, rehearsed));
     if (ran === null) return false;

@@ -154,7 +154,7 @@ async function changedSinceExtract(
     for (const line of batch)
       extracted.set(...("orphan" in line ? orphanOf(line.orphan) : machineOf(line)));
   const wrong: string[] = [];
-  const look = ([name, digest]: readonly [string, string]): void => {
+  const check = ([name, digest]: readonly [string, string]): void => {
     const was = extracted.get(name);
     extracted.delete(name);
     if (was === undefined) wrong.push(`${name} was added`);
@@ -165,8 +165,8 @@ async function changedSinceExtract(
     await readSchema(database),
     seal,
   )) {
-    for (const orphan of orphans) look(orphanOf(orphan));
-    for (const machine of machines) look(machineOf(machine));
+    for (const orphan of orphans) check(orphanOf(orphan));
+    for (const machine of machines) check(machineOf(machine));
   }
   return [...wrong, ...[...extracted.keys()].map((name) => `${name} is gone`)];
 }

@@ -4,7 +4,7 @@ import { WATCH_SECONDS } from "../../model/ironic/service.ts";
 import { IRONIC } from "../../model/journal.ts";
 import { available, type RunFiles } from "../../run/files/run-files.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
-import { LOOKS, type RunStage } from "../../run/stages.ts";
+import { type RunStage, VERIFY_STAGES } from "../../run/stages.ts";
 import { paceOfRun, perMinuteOf } from "../handover/conductor-pace.ts";
 import { measuredOf } from "../report/history.ts";
 import type { Measured, WindowStep } from "../report/rules/facts.ts";
@@ -23,7 +23,7 @@ export function expected(
     ...{ machines: staged - released, takeOvers, rows: remainingRows(files) },
     ...{ perMinute: perMinuteOf(files.run ?? ""), pace, measured },
   };
-  const step = stepOf(LOOKS[stage] ?? stage, facts);
+  const step = stepOf(VERIFY_STAGES[stage] ?? stage, facts);
   // The plan names hosts whose nova-compute must be stopped.
   const { stopped = [] } = available(files.nova)?.plan?.counts ?? {};
   return stage === "apply" && step.seconds !== null && stopped.length > 0

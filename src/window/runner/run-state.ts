@@ -4,7 +4,7 @@ import { countBack } from "../../engine/back.ts";
 import { MigrationError, orNull } from "../../lib/error.ts";
 import { novaJournalled } from "../../migrate/apply/nova.ts";
 import { stagedTrees } from "../../migrate/boot/boot-steps.ts";
-import type { Places } from "../../migrate/hosts/allocations.ts";
+import type { AuditDatabases } from "../../migrate/hosts/allocations.ts";
 import { novaPlanOf, novaPlans } from "../../migrate/hosts/nova-files.ts";
 import { requiresPower } from "../../migrate/plan/empty-plan.ts";
 import { openPower, POWER } from "../../migrate/power/power-file.ts";
@@ -182,7 +182,7 @@ export async function filesOf(
 /** The facts of a run, and the next command. @param handover as in `filesOf` */
 export async function runState(
   run: RunFolder,
-  options: { readonly run: string } & Places,
+  options: { readonly run: string } & AuditDatabases,
   handover: typeof handoverOf = handoverOf,
 ): Promise<RunState> {
   const { files, plan } = await filesOf(run, options, handover);
@@ -193,12 +193,12 @@ export async function runState(
 
 /** Imported lazily, because most calls need no database driver. */
 async function allocationsOf(
-  places: Places,
+  databases: AuditDatabases,
   lines: () => AsyncIterable<readonly PlannedMachine[]>,
 ): Promise<string | null> {
-  if (places.placementDb === undefined) return null;
+  if (databases.placementDb === undefined) return null;
   const { allocationsText } = await import("../../migrate/hosts/allocations.ts");
-  return allocationsText(places, lines);
+  return allocationsText(databases, lines);
 }
 
 /** Whether the site document or the power readings changed since the plan. */

@@ -29,17 +29,17 @@ const AGAIN = 60;
 
 /**
  * Checks repeatedly until the condition holds. Ctrl-C or a kill is safe at any time.
- * @param look text about the missing condition. Null: it holds
+ * @param check text about the missing condition. Null: it holds
  * @throws MigrationError N2I-E328 after `most` seconds
  */
 export async function until(
-  look: () => Promise<string | null>,
+  check: () => Promise<string | null>,
   { every, most, sink }: Waiting,
 ): Promise<void> {
   const began = Date.now();
   let [reported, at] = ["", 0];
   for (;;) {
-    const missing = await look();
+    const missing = await check();
     if (missing === null) return;
     const now = Date.now();
     const kind = missing.replaceAll(/\d+/g, "N");
@@ -162,8 +162,8 @@ function missingText(run: string, { powerUnknown, ironic, nova }: DifferenceCoun
   return texts.join("; ");
 }
 
-function lister(run: string, look: "takeover" | "final"): string {
-  return `nova2ironic verify --run ${shellArgument(run)} --${look} lists them`;
+function lister(run: string, stage: "takeover" | "final"): string {
+  return `nova2ironic verify --run ${shellArgument(run)} --${stage} lists them`;
 }
 
 function quiet(sink: Sink, each: (verdict: RowVerdict) => void = ignore): Sink {

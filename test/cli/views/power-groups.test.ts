@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { groups, subnetOf, vendorOf } from "../../../src/cli/views/power-groups.ts";
-import { type PowerReading, type PowerVerdict, unasked } from "../../../src/model/power.ts";
+import { type PowerReading, type PowerVerdict, unread } from "../../../src/model/power.ts";
 
 const begun = { date: new Date(0), client: "native" as const };
 
 function reading(id: number, address: string, verdict: PowerVerdict): PowerReading {
-  return unasked({ bm_node_ids: [id], address }, begun, { verdict, detail: "why" });
+  return unread({ bm_node_ids: [id], address }, begun, { verdict, detail: "why" });
 }
 
 const machines = new Map(

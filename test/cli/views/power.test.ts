@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { powerView, summary } from "../../../src/cli/views/power.ts";
 import { live } from "../../../src/migrate/power/rules/next-step.ts";
-import { type PowerReading, type PowerVerdict, unasked } from "../../../src/model/power.ts";
+import { type PowerReading, type PowerVerdict, unread } from "../../../src/model/power.ts";
 import { collector, printRows } from "../../window/report/collect.ts";
 
 const VERDICTS: readonly PowerVerdict[] = [
@@ -13,7 +13,7 @@ const VERDICTS: readonly PowerVerdict[] = [
 ];
 
 const reading: PowerReading = {
-  ...unasked(
+  ...unread(
     { bm_node_ids: [7, 9], address: "10.0.0.7" },
     { date: new Date(0), client: "native" },
     { verdict: "ok", detail: "power is on" },

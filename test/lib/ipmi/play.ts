@@ -4,7 +4,7 @@ import {
   type PowerProbe,
   type PowerQuestion,
   type PowerReading,
-  unasked,
+  unread,
 } from "../../../src/model/power.ts";
 import { simClock } from "./sim-clock.ts";
 
@@ -35,7 +35,7 @@ export async function play(
       const cancel = clock.after(time, () => {
         try {
           const begun = { date: clock.date(), client: "native" as const };
-          const blank = unasked(asked, begun, { verdict: "ok", detail: "played" });
+          const blank = unread(asked, begun, { verdict: "ok", detail: "played" });
           resolve({ ...blank, ...answer?.(id, clock.now()) });
         } catch (error) {
           reject(error);

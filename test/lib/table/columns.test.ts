@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkColumns } from "../../../src/cli/views/columns.ts";
-import { fitting } from "../../../src/cli/views/fitting.ts";
+import { optionsFor } from "../../../src/cli/views/fitting.ts";
 import { MigrationError } from "../../../src/lib/error.ts";
 
 /** What is said of a command line before it begins; nothing where it is let through. */
@@ -28,7 +28,7 @@ test("columns that no list of the command has are refused before it begins", () 
 test("a list is printed without columns of another list of its command", () => {
   const match = ["State=failed", "Says=*down*"];
   const given = { format: "table", match, column: ["UUID", "Log"], sortColumn: ["UUID"] } as const;
-  assert.deepEqual(fitting(["Log", "Says"], given), {
+  assert.deepEqual(optionsFor(["Log", "Says"], given), {
     options: { format: "table", match: ["Says=*down*"], column: ["Log"], sortColumn: [] },
     without: ["--match State=failed", "-c UUID", "--sort-column UUID"],
   });

@@ -51,7 +51,7 @@ async function audit(
   const faults: string[] = [];
   const tell = ({ machine, fault }: ComputeFault): unknown => faults.push(`${machine}: ${fault}`);
   const looking = createComputesAudit(now, choiceOf([]), tally);
-  for await (const found of looking.look(states.map((_, at) => line(at + 1)))) tell(found);
+  for await (const found of looking.faults(states.map((_, at) => line(at + 1)))) tell(found);
   for (const found of looking.end()) tell(found);
   return { tally, faults };
 }

@@ -52,7 +52,7 @@ async function compared(machines: number, deleted: number, rows: readonly Inspec
       onNodes: none<never>,
       nova: { engine: "mysql" } as const,
     },
-    placesOf: none<never>,
+    computesOf: none<never>,
     hypervisors: {
       ...{ computesOf: none<never>, deletedOf: none<never>, providersOf: null },
       expects: () => null,

@@ -8,7 +8,7 @@ import { TLSSocket } from "node:tls";
 import type { Knex } from "knex";
 import { MigrationError } from "../../../src/lib/error.ts";
 import { type Database, openDatabase } from "../../../src/systems/database/open.ts";
-import { lacking } from "../../../src/systems/database/rights.ts";
+import { ungranted } from "../../../src/systems/database/rights.ts";
 import {
   askNumber,
   integer,
@@ -228,7 +228,7 @@ test("on mysql, what a server sets for its sessions changes nothing read or writ
     const add = (trx: Knex) => trx.raw("INSERT INTO words VALUES ('added')");
     await assert.rejects(writing(replica, add), { code: "N2I-E206" });
     const wanted = new Map([["words", new Set(["INSERT"] as const)]]);
-    await assert.rejects(lacking(replica, wanted), { code: "N2I-E206" });
+    await assert.rejects(ungranted(replica, wanted), { code: "N2I-E206" });
     const table = "CREATE TABLE more (word VARCHAR(9))";
     await assert.rejects(defining(replica, "making a table", table), { code: "N2I-E206" });
     await assert.rejects(openedAt(url, t, { readOnly: false, autocommit: true }), {

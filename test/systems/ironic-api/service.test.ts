@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { loadMappings } from "../../../src/migrate/open/documents.ts";
 import { createSeal } from "../../../src/run/files/seal.ts";
-import { pages } from "../../../src/systems/ironic-api/look.ts";
+import { pages } from "../../../src/systems/ironic-api/body.ts";
 import { remove } from "../../../src/systems/ironic-api/remove.ts";
 import { rowsOf } from "../../../src/systems/ironic-api/row.ts";
 import { openService } from "../../../src/systems/ironic-api/service.ts";

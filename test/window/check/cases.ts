@@ -169,7 +169,7 @@ const LATER_CASES: CheckCases = {
   ],
 };
 
-const MOVE = { nova: { ...MOVED, places: new Map([[INSTANCE, { host: "c-9", node: NODE }]]) } };
+const MOVE = { nova: { ...MOVED, hosted: new Map([[INSTANCE, { host: "c-9", node: NODE }]]) } };
 const GOES = { ...LINE, host: "c-9" };
 const OLD_NOVA = nova({ evacuations: null, instances: [{ ...TENANT, host: "c-9" }] });
 const ROW = { id: 2, uuid: "a-2", service_host: "c-2", instance_uuid: "b-2", task_state: "active" };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { loadMappings } from "../../../src/migrate/open/documents.ts";
-import { lacking } from "../../../src/window/handover/rules/observe.ts";
+import { missingKeys } from "../../../src/window/handover/rules/observe.ts";
 
 const { releases } = await loadMappings();
 const ACTIVE = { provision_state: "active", maintenance: false };
@@ -13,7 +13,7 @@ const ROOT = ["driver_internal_info.root_uuid_or_disk_id"];
 function lacks(release: string, row = {}, root: string | null = null, held: string[] = []) {
   const known = releases.find(({ doc }) => doc.release === release);
   assert.ok(known);
-  return lacking(known.doc, { ...ACTIVE, ...row }, root, new Set(held));
+  return missingKeys(known.doc, { ...ACTIVE, ...row }, root, new Set(held));
 }
 
 test("what a takeover needs is what the release's takeover reads", () => {

@@ -240,8 +240,8 @@ export function judgeSchema(version: number, api: boolean, moving: boolean): rea
 const MOST = 10;
 
 /** Refuses a `--flavor` without a match. @throws MigrationError N2I-E107 */
-export function refuseUnknown(selected: ReadonlySet<string>, places: readonly FlavorRows[]): void {
-  const existing = places.flatMap(({ flavors, hosts }) =>
+export function refuseUnknown(selected: ReadonlySet<string>, rows: readonly FlavorRows[]): void {
+  const existing = rows.flatMap(({ flavors, hosts }) =>
     flavors.filter((flavor) => !isDeleted(flavor) || (hosts.get(flavor.id) ?? []).length > 0),
   );
   const identifiers = new Set(existing.flatMap(({ name, flavorid }) => [name, flavorid]));

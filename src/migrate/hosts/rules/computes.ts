@@ -54,7 +54,7 @@ export function createComputesAudit(now: HypervisorsNow, choice: Choice, tally: 
   const without: (string | null)[] = [];
   let more = 0;
   return {
-    async *look(batch: readonly PlannedMachine[]): AsyncGenerator<ComputeFault> {
+    async *faults(batch: readonly PlannedMachine[]): AsyncGenerator<ComputeFault> {
       const lines = batch.filter(({ records }) => nodeOf(records) !== undefined);
       const uuids = lines.flatMap(({ uuid }) => (uuid === null ? [] : [uuid]));
       const found = await now.computesOf(uuids);
@@ -183,11 +183,11 @@ interface PlannedComputes {
  */
 export async function* newComputes(
   machines: AsyncIterable<readonly PlacedMachine[]>,
-  placesOf: ByMachine<ComputeLocation>,
+  computesOf: ByMachine<ComputeLocation>,
   planned: PlannedComputes,
 ): AsyncGenerator<NewCompute> {
   for await (const batch of machines) {
-    const found = await placesOf(batch.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])));
+    const found = await computesOf(batch.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])));
     for (const { uuid, bm_node_id, service_host } of batch) {
       const had = planned.machines.has(uuid ?? "");
       for (const location of found.get(uuid?.toLowerCase() ?? "") ?? []) {
@@ -199,13 +199,13 @@ export async function* newComputes(
 }
 
 /** Compute nodes of a machine on another host than planned. @source facts/nova-bm.md 5.2 */
-export async function* auditPlaces(
+export async function* auditComputes(
   machines: AsyncIterable<readonly PlannedMachine[]>,
-  placesOf: ByMachine<ComputeLocation>,
+  computesOf: ByMachine<ComputeLocation>,
   choice: Choice,
 ): AsyncGenerator<ComputeFault> {
   for await (const batch of machines) {
-    const found = await placesOf(batch.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])));
+    const found = await computesOf(batch.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])));
     for (const line of batch) {
       if (!isLoaded(line)) continue;
       const { uuid } = line;

@@ -37,7 +37,7 @@ export function createHosts(
   const used = new Map<string, HostLoss>();
   const reached = new Set<string>();
   const hosts = new Set<string>();
-  const leaving = (host: string, to: string) => {
+  const lossOf = (host: string, to: string) => {
     const loss = used.get(host) ?? { instances: 0, computes: 0, to: new Set<string>() };
     used.set(host, loss);
     loss.to.add(to);
@@ -58,9 +58,9 @@ export function createHosts(
       reached.add(to);
       const instance = instanceStep(line.uuid, node, rows.instance, to);
       const from = instance === null ? null : (rows.instance?.host ?? null);
-      if (from !== null && from !== to) leaving(from, to).instances += 1;
+      if (from !== null && from !== to) lossOf(from, to).instances += 1;
       const computes = moveComputes(line, rows.computes, tables.services, to, at);
-      for (const host of computes.sources) leaving(host, to).computes += 1;
+      for (const host of computes.sources) lossOf(host, to).computes += 1;
       return [...(instance === null ? [] : [instance]), ...computes.steps];
     },
     /** Hosts from which machines were moved. */
@@ -131,13 +131,13 @@ function judging(
     const host = to ?? service_host;
     const isServed = to !== null || served.has(service_host ?? "");
     const runs = { host, isServed, loads: !found.some(blocks) };
-    const places = placesIn(machine, node, rows, (location) => gate(machine, location, runs), to);
-    return rehosted(judged(made, [...found, ...places], accepted), to);
+    const located = locate(machine, node, rows, (location) => gate(machine, location, runs), to);
+    return hosted(judged(made, [...found, ...located], accepted), to);
   };
 }
 
 /** Compares the planned location of the instance with the running nova-compute. */
-function placesIn(
+function locate(
   machine: Machine,
   node: Row,
   { instance, elsewhere }: MachineRows,
@@ -180,7 +180,7 @@ function unserved(to: string, { services, identity }: NovaTables): readonly Find
 }
 
 /** Later Novas write the instance's host to Ironic. A moved row must not name the old host. */
-function rehosted(made: Transformed, to: string | null): Transformed {
+function hosted(made: Transformed, to: string | null): Transformed {
   if (to === null) return made;
   const desired = made.desired.map((record) => {
     const { instance_info: info } = record.row;

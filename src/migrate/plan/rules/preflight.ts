@@ -66,14 +66,14 @@ function faultsOf(
     const key = JSON.stringify([driver, group]);
     const enabled = cache.get(key) ?? enabledBy(interfaces, able, driver);
     cache.set(key, enabled);
-    const strange = Object.entries(row).flatMap(([column, value]) => {
+    const disabled = Object.entries(row).flatMap(([column, value]) => {
       if (!column.endsWith(INTERFACE) || typeof value !== "string") return [];
       const names = enabled.get(column.slice(0, -INTERFACE.length));
       if (names === undefined || names.has(value)) return [];
       const have = [...names].toSorted().join(", ");
       return [finding("N2I-D421", `${id} ${column}`, `${value} is not enabled; ${have} is`)];
     });
-    return [...stopped, ...strange, ...openPoints(id, row, able, interfaces)];
+    return [...stopped, ...disabled, ...openPoints(id, row, able, interfaces)];
   };
 }
 

@@ -45,14 +45,14 @@ const ASK_FIRST: readonly string[] = ["N2I-D604", "N2I-D612"];
 export function createProposal({ readings, keys, ...classes }: ProposalFacts) {
   const gathered: Gathered = { accepts: new Map(), settings: new Map(), set: [] };
   const hard: string[] = [];
-  const totals = { unasked: 0, images: false };
+  const totals = { unread: 0, images: false };
   return {
     add(line: PlannedMachine, machine: Machine): void {
       const { uuid, findings, bm_node_id } = line;
       const open = findings.filter(blocks);
       const codes = new Set(findings.map(({ code }) => code));
       if (line.verdict === "skipped" || uuid === null) return;
-      if (open.some(({ code }) => ASK_FIRST.includes(code))) totals.unasked += 1;
+      if (open.some(({ code }) => ASK_FIRST.includes(code))) totals.unread += 1;
       totals.images ||= findings.some(({ message }) => /deploy_(kernel|ramdisk)$/.test(message));
       const driver_info = settingsOf(findings, readings.get(bm_node_id), keys);
       const remaining = open.filter(
@@ -120,13 +120,13 @@ function names(message: string, key: string): boolean {
 function render(
   decisions: readonly string[],
   hard: readonly string[],
-  { unasked, images }: { readonly unasked: number; readonly images: boolean },
+  { unread, images }: { readonly unread: number; readonly images: boolean },
 ): string {
   const lines = [
     "# Proposed by nova2ironic plan --propose-site. Check every line. Empty values are refused",
     "# until you fill them in, or delete the line. Write your own reasons.",
-    ...(unasked > 0
-      ? [`# ${counted(unasked, "machine has", "machines have")} no power reading. Run power first.`]
+    ...(unread > 0
+      ? [`# ${counted(unread, "machine has", "machines have")} no power reading. Run power first.`]
       : []),
     ...(hard.length > 0 ? ["# Correct these in the source. They cannot be accepted:"] : []),
     ...hard.map((text) => `#   ${text}`),
@@ -256,7 +256,7 @@ function classesOf(
     unique.add(key);
     note(size, { ...found, reason: `as machines of ${size}${GUESS}` });
   }
-  const chosen = new Map([...bySize].map(([size, fitting]) => [size, choose(fitting)]));
+  const chosen = new Map([...bySize].map(([size, classes]) => [size, choose(classes)]));
   return new Map(
     entries.map((entry) => [
       entry,
@@ -275,10 +275,10 @@ function hasExactSize({ size }: MachineFlavor, { cpus, memory_mb, local_gb }: No
 const GUESS = ": a guess";
 
 /** Prefers a known class to a derived one. If several remain, none is chosen. */
-function choose(fitting: readonly Class[]): Class {
-  const sure = fitting.filter(({ guess }) => !guess);
+function choose(classes: readonly Class[]): Class {
+  const sure = classes.filter(({ guess }) => !guess);
   const byName = new Map<string, Class>();
-  for (const one of sure.length > 0 ? sure : fitting) {
+  for (const one of sure.length > 0 ? sure : classes) {
     const name = one.name.toLowerCase().replaceAll(/[^0-9a-z]+/g, "_"); // as Nova compares them
     if (!byName.has(name)) byName.set(name, one);
   }

@@ -98,8 +98,8 @@ export function gate(
   ];
   const recorded = power === null ? null : contradiction(machine, power);
   const from = client === "virsh" ? reading.address : "BMC";
-  const says = `${from} reports ${power}, ${recorded}`;
-  return [...other, ...findingIf(recorded !== null, "N2I-D603", where, says), ...observed];
+  const difference = `${from} reports ${power}, ${recorded}`;
+  return [...other, ...findingIf(recorded !== null, "N2I-D603", where, difference), ...observed];
 }
 
 /** Whether a reading has this query. */

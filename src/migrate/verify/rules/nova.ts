@@ -6,7 +6,7 @@ import type { PlannedMachine } from "../../../model/plan.ts";
 import { type AllocationsNow, auditAllocations, heal } from "../../hosts/rules/allocations.ts";
 import type { Choice } from "../../hosts/rules/choice.ts";
 import {
-  auditPlaces,
+  auditComputes,
   type ByMachine,
   type ComputeFault,
   createComputesAudit,
@@ -26,7 +26,7 @@ export interface Inspected {
 export interface NovaNow {
   readonly rows: AsyncIterable<readonly Inspected[]>;
   readonly tenants: TenantsNow;
-  readonly placesOf: ByMachine<ComputeLocation>;
+  readonly computesOf: ByMachine<ComputeLocation>;
   readonly hypervisors: HypervisorsNow;
   /** Null without a Placement database. */
   readonly allocatedOf: AllocationsNow["allocatedOf"] | null;
@@ -38,7 +38,7 @@ export interface NovaNow {
  * @param options.all whether to return validated rows. `used` has the machines used since the load
  */
 export function compareNova(
-  { rows, tenants, placesOf, hypervisors, allocatedOf }: NovaNow,
+  { rows, tenants, computesOf, hypervisors, allocatedOf }: NovaNow,
   choice: Choice,
   tally: NovaTally,
   { all, used }: { readonly all: boolean; readonly used: Used },
@@ -62,7 +62,7 @@ export function compareNova(
     if (verdict.state === "mismatched") reported.add(verdict.uuid);
     if (verdict.state === "mismatched" || all) yield verdict;
   };
-  const look = async function* (): AsyncGenerator<RowVerdict> {
+  const compare = async function* (): AsyncGenerator<RowVerdict> {
     const batch = buffered;
     buffered = [];
     for (const { uuid } of batch) {
@@ -71,9 +71,9 @@ export function compareNova(
     }
     for await (const found of auditInstances(asUsed(once(batch), used), tenants, choice, tally))
       if (!reported.has(found.machine)) yield wrong("instances", found);
-    for await (const found of auditPlaces(once(batch), placesOf, choice))
+    for await (const found of auditComputes(once(batch), computesOf, choice))
       if (!reported.has(found.machine)) yield wrong("compute nodes", found);
-    for await (const found of computes.look(batch)) yield wrong("compute nodes", found);
+    for await (const found of computes.faults(batch)) yield wrong("compute nodes", found);
     if (allocatedOf === null) return;
     const { instancesOf } = tenants;
     for await (const bare of auditAllocations(once(batch), { instancesOf, allocatedOf })) {
@@ -96,10 +96,10 @@ export function compareNova(
     /** Call it after the machines' rows in Ironic are compared. */
     async *machines(batch: readonly PlannedMachine[]): AsyncGenerator<RowVerdict> {
       buffered.push(...batch);
-      if (buffered.length >= BATCH) yield* look();
+      if (buffered.length >= BATCH) yield* compare();
     },
     async *end(): AsyncGenerator<RowVerdict> {
-      if (buffered.length > 0) yield* look();
+      if (buffered.length > 0) yield* compare();
       for (const rows of waiting.values()) for (const one of rows) yield* judged(one);
       for (const found of computes.end()) yield wrong("compute nodes", found);
     },

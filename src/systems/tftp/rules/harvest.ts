@@ -22,13 +22,13 @@ function fault(boot: BootFile, instance: string): readonly [FindingCode, string]
       if (chosen !== "boot")
         return ["N2I-D701", `${boot.path} has default ${JSON.stringify(chosen)}`];
       return uuidOf(label?.root ?? null) === null
-        ? ["N2I-D702", `${boot.path} has ${label === null ? "no label boot" : says(label.root)}`]
+        ? ["N2I-D702", `${boot.path} has ${label === null ? "no label boot" : text(label.root)}`]
         : null;
     }
   }
 }
 
-function says(root: string | null): string {
+function text(root: string | null): string {
   return root === null ? "no root=" : `root=${root}`;
 }
 

@@ -15,7 +15,7 @@ export interface LegacyBoot {
 }
 
 export interface ExistingImage {
-  readonly lack: string | null;
+  readonly fault: string | null;
   /** The size in Glance, or null if unknown. */
   readonly bytes: number | null;
 }
@@ -59,13 +59,13 @@ function file(
   found: ObservedState,
   images: ReadonlyMap<ImageName, ExistingImage>,
 ): BootPart<ImageName> {
-  const { lack = "no specified tree has it", bytes = null } = images.get(image) ?? {};
+  const { fault = "no specified tree has it", bytes = null } = images.get(image) ?? {};
   if (found.kind === "file" && found.bytes > 0)
     return bytes === null || found.bytes === bytes
       ? null
       : `${path} exists with ${found.bytes} bytes, but Glance's image has ${bytes}`;
   if (found.kind !== "absent") return `${path} exists, but is not an image`;
-  return lack === null ? { path, do: "copy", file: image } : `${path} does not exist: ${lack}`;
+  return fault === null ? { path, do: "copy", file: image } : `${path} does not exist: ${fault}`;
 }
 
 function config({ instance, text }: LegacyBoot, found: ObservedState): BootPart<ImageName> {

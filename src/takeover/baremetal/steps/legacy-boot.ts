@@ -60,7 +60,7 @@ export interface InspectedBoot {
   readonly sources: ReadonlyMap<ImageName, ImageSource>;
 }
 
-export async function lookAtBoot(
+export async function inspectBoot(
   { tree, served, from }: LegacyTrees,
   desired: DesiredBoot,
 ): Promise<InspectedBoot> {
@@ -118,15 +118,15 @@ async function sourcesOf(
     if (file !== null) {
       sources.set(name, { file: file.path, image });
       const other = bytes !== null && file.bytes !== bytes;
-      const lack = other
+      const fault = other
         ? `${file.path} has ${file.bytes} bytes, but Glance's image ${image?.id} has ${bytes}`
         : null;
-      existing.set(name, { lack, bytes });
+      existing.set(name, { fault, bytes });
     } else if (image !== null) {
       sources.set(name, { file: null, image });
-      existing.set(name, { lack: null, bytes });
+      existing.set(name, { fault: null, bytes });
     } else if (typeof result === "string")
-      existing.set(name, { lack: `no specified tree has it, and ${result}`, bytes });
+      existing.set(name, { fault: `no specified tree has it, and ${result}`, bytes });
   }
   return { existing, sources };
 }
@@ -167,11 +167,11 @@ type Fetch = (image: GlanceImage) => Promise<FetchedImage>;
  */
 export async function buildBoot(
   { root }: Tree,
-  look: InspectedBoot,
+  boot: InspectedBoot,
   fetch: Fetch,
   begin: (steps: readonly BootStep[]) => Promise<void>,
 ): Promise<void> {
-  const { changes, sources } = look;
+  const { changes, sources } = boot;
   if (changes.length === 0) return;
   const ready: (readonly [BootStep, Source | null])[] = [];
   for (const change of changes) ready.push(await readyOf(change, sources, fetch));

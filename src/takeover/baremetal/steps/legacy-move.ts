@@ -24,13 +24,13 @@ import { LEGACY, type LegacyMachine, moveJson } from "./legacy-started.ts";
 type Between = (point: string) => Promise<void>;
 
 export interface LegacyDeps {
-  readonly look: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>;
+  readonly read: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>;
   readonly nova: Pick<NovaTarget, "inspect" | "perform">;
   readonly claim: (node: LegacyNode, to: string, prev: string | null) => Promise<number | null>;
   readonly release: (node: LegacyNode, task_state: string | null) => Promise<boolean>;
   readonly services: () => Promise<readonly NovaService[]>;
   /** Locks the machine and its instance. @returns a text if another process has a lock */
-  readonly holding: (
+  readonly locked: (
     move: LegacyMove,
     work: (between: Between) => Promise<LegacyPosition>,
   ) => Promise<LegacyPosition | string>;
@@ -133,7 +133,7 @@ export function legacyPart(
   return {
     ...{ name: LEGACY, size: 100 },
     async inspect(machines) {
-      const now = await deps.look(machines.map(({ move }) => move));
+      const now = await deps.read(machines.map(({ move }) => move));
       return machines.map((machine, at) => {
         const current = now[at];
         if (current === undefined) throw new Error(`no reading of ${machine.id}`);
@@ -147,7 +147,7 @@ export function legacyPart(
     },
     async perform(machine, _, begin) {
       const transition = transitionOf(machine);
-      const outcome = await deps.holding(machine.move, (between) =>
+      const outcome = await deps.locked(machine.move, (between) =>
         drive(deps, transition, machine, between, begin),
       );
       return typeof outcome === "string" ? { is: "waiting", reason: outcome } : outcome;
@@ -163,12 +163,12 @@ async function drive(
   begin: Begin,
 ): Promise<LegacyPosition> {
   const { move, goal } = transition;
-  const look = async (): Promise<LegacyNow> => {
-    const [now] = await deps.look([move]);
+  const read = async (): Promise<LegacyNow> => {
+    const [now] = await deps.read([move]);
     if (now === undefined) throw new Error(`no reading of ${move.uuid}`);
     return now;
   };
-  const first = await look();
+  const first = await read();
   const state = moveState(transition, first);
   if (state.is === "other") return state;
   const back = isBack(transition);
@@ -194,7 +194,7 @@ async function drive(
     await between("legacy.built");
     if (!back && move.boots) await rehome(deps, move, begin);
     await between("legacy.ported");
-    await serve(deps, transition, machine, await look(), begin);
+    await serve(deps, transition, machine, await read(), begin);
     await between("legacy.served");
     if (node.task_state === MIGRATING && !(await deps.release(node, transition.ends)))
       return { is: "other", reason: `bm_nodes.id=${move.id} was changed while it was moved` };
@@ -217,13 +217,13 @@ function lostClaim({ id }: LegacyMove, goal: string): string {
 
 async function bootFault({ files }: LegacyDeps, move: LegacyMove): Promise<string | null> {
   if (files === null) return "its boot files must be created: pass --tftp-root";
-  const look = await files.look(move);
-  return look.reason ?? files.download(look);
+  const boot = await files.inspect(move);
+  return boot.reason ?? files.download(boot);
 }
 
 /** Changes ports after the files exist and the journal has the former values. */
 async function rehome({ ports }: LegacyDeps, move: LegacyMove, begin: Begin): Promise<void> {
-  const moved = await ports.look(move);
+  const moved = await ports.read(move);
   if (moved.length === 0) return;
   await begin({ move: moveJson(move), ports: moved as readonly object[] as Json });
   await ports.change(move, moved);
@@ -231,9 +231,9 @@ async function rehome({ ports }: LegacyDeps, move: LegacyMove, begin: Begin): Pr
 
 async function build({ files }: LegacyDeps, move: LegacyMove, begin: Begin): Promise<void> {
   if (files === null) return;
-  const look = await files.look(move);
-  if (look.reason !== null) throw new MigrationError("N2I-E300", look.reason);
-  await files.build(look, (steps) =>
+  const boot = await files.inspect(move);
+  if (boot.reason !== null) throw new MigrationError("N2I-E300", boot.reason);
+  await files.build(boot, (steps) =>
     begin({ move: moveJson(move), tree: files.root, ...observedOf(steps) }),
   );
 }

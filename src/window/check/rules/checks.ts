@@ -24,7 +24,7 @@ import {
   textsOf,
   unseen,
   warning,
-} from "./look.ts";
+} from "./part.ts";
 import { RECORDS } from "./records.ts";
 import { SOURCE } from "./source.ts";
 import { LATER, TARGET } from "./target.ts";

@@ -2,7 +2,7 @@ import { counted, createSeveral } from "../../../lib/text.ts";
 import type { CheckResult, CheckView, DeployImage, NovaFacts } from "../../../model/check.ts";
 import { hasMovedToApi, versionName } from "../../../model/nova/nova-release.ts";
 import { index } from "../../../model/rows.ts";
-import { type Check, fine, isRefused, needing, resultOf, unreadable, warning } from "./look.ts";
+import { type Check, fine, isRefused, needing, resultOf, unreadable, warning } from "./part.ts";
 
 /** @source facts/nova-bm.md 4.2; facts/systems.md D3 */
 const flavors = needing(["nova", "ironic"], ({ nova, ironic, plan, api }) => {

@@ -1,6 +1,6 @@
 import { counted } from "../../../lib/text.ts";
 import type { CheckResult, CheckView, PlanFacts, Refused } from "../../../model/check.ts";
-import { type Lacking, otherServer } from "../../../model/database.ts";
+import { otherServer, type Ungranted } from "../../../model/database.ts";
 import { POWER_MAX_AGE, POWER_SKEW } from "../../../model/power.ts";
 import {
   type Check,
@@ -13,7 +13,7 @@ import {
   resultOf,
   unseen,
   warning,
-} from "./look.ts";
+} from "./part.ts";
 
 const PRIVILEGE = "N2I-E206";
 /** Milliseconds of clock skew. Heartbeats are compared in tens of seconds. */
@@ -149,7 +149,7 @@ function aged(readings: NonNullable<PlanFacts["applies"]["readings"]>): CheckRes
 function privileges(view: CheckView): CheckResult {
   const read = refusals(sides(view).filter(({ code }) => code === PRIVILEGE));
   const resultsFor = (
-    side: { readonly forbidden: Lacking } | Refused | null,
+    side: { readonly forbidden: Ungranted } | Refused | null,
     option: string,
     what: string,
   ): readonly CheckResult[] =>
@@ -180,11 +180,11 @@ function privileges(view: CheckView): CheckResult {
     ...(nova?.statements.size && !isRead(view.nova) ? ["--nova-db"] : []),
     ...(nova?.api.size && !isRead(view.api) ? ["--nova-api-db"] : []),
   ];
-  const unasked =
+  const unread =
     open.length === 0
       ? FINE
       : warning("The plan's Nova rows were not checked.", `specify ${open.join(" and ")}`);
-  return joined([...all, unasked]);
+  return joined([...all, unread]);
 }
 
 function isRead(side: object | Refused | null): boolean {

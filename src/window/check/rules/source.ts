@@ -17,7 +17,7 @@ import {
   resultOf,
   unseen,
   warning,
-} from "./look.ts";
+} from "./part.ts";
 
 /** Seconds, two of nova's report_interval. A shorter watch proves nothing. */
 const WATCH_SECONDS = 20;

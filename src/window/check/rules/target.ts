@@ -18,7 +18,7 @@ import {
   unreadable,
   unseen,
   warning,
-} from "./look.ts";
+} from "./part.ts";
 
 /** A machine with its instance, UUIDs in lower case. */
 interface Tenant {
@@ -86,15 +86,15 @@ function allocations(view: CheckView): CheckResult {
         "providers have a uuid that differs from their compute node, and are never updated",
         "UPDATE compute_nodes SET uuid='PROVIDER' WHERE hypervisor_hostname='NODE', nova-compute stopped",
       );
-    const strange = textsOf(tenants(), ({ uuid, machine }) => {
+    const foreign = textsOf(tenants(), ({ uuid, machine }) => {
       const wrong = (allocated.get(uuid) ?? []).filter(({ name }) => name !== machine);
       return wrong.length === 0
         ? null
         : `${uuid} on ${wrong.map((one) => one.name || one.uuid).join(" and ")}, its machine is ${machine}`;
     });
-    if (strange.length > 0)
+    if (foreign.length > 0)
       return resultOf(
-        strange,
+        foreign,
         "instances with an allocation on a provider other than their machine's",
         "openstack resource provider allocation delete INSTANCE, then run check again",
       );

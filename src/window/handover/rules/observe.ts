@@ -31,11 +31,11 @@ export async function* observe(
   const service = await handover.service();
   for await (const batch of plan) {
     const nodes = await handover.observe(batch.map(({ uuid }) => uuid));
-    const lacking = await missingFields(batch);
+    const missing = await missingFields(batch);
     for (const { uuid, bm_node_id, row } of batch) {
       const observed = nodes.get(uuid);
       const initial = judge(row, observed, reasonNoConductor(service, row));
-      const judged = judgeFields(initial, lacking.get(uuid) ?? []);
+      const judged = judgeFields(initial, missing.get(uuid) ?? []);
       tally[judged.state] += 1;
       if (judged.state === "done" && observed?.power_state == null) tally.powerUnknown += 1;
       if (all || judged.reason !== null || !FINE.has(judged.state))
@@ -79,7 +79,7 @@ const LOCAL = "capabilities.boot_option=local";
  * @param root the root filesystem in the plan, because Juno has no field for it
  * @source facts/ironic.md 2.3, 2.5; facts/systems.md D4, D-11
  */
-export function lacking(
+export function missingKeys(
   { takeover, boot, keys, release }: TargetDoc,
   planned: Row,
   root: string | null,

@@ -17,7 +17,7 @@ interface Round {
 }
 
 /** A reading of released machines, with its time in milliseconds. */
-interface Look {
+interface ReadPass {
   readonly now: number;
   /** Number of suitable live conductors. */
   readonly conductors: number;
@@ -108,7 +108,7 @@ export function createPacing(deadline: number) {
   }
   return {
     released: (id: string, now: number): void => void waiting.set(id, now),
-    inspected({ now, conductors, started, taken, failed, free }: Look): void {
+    inspected({ now, conductors, started, taken, failed, free }: ReadPass): void {
       const starts = started.filter(({ id }) => waiting.has(id));
       if (starts.length > 0) round ??= roundOf(waiting, now);
       let isFull = false;

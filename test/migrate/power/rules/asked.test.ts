@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { type JsonObject, objectOf } from "../../../../src/lib/json.ts";
 import { methodOf, type PowerMethod } from "../../../../src/migrate/power/rules/power-query.ts";
-import { createWays } from "../../../../src/migrate/transform/power-query.ts";
+import { createMethods } from "../../../../src/migrate/transform/power-query.ts";
 import { createTransform } from "../../../../src/migrate/transform/transform.ts";
 import type { Machine } from "../../../../src/model/machine.ts";
 import type { Mapping, Rule, Site } from "../../../../src/model/mapping.ts";
@@ -146,7 +146,7 @@ async function looking(
       const { desired } = createTransform(mapping, { hosts, columns }, () => [], null).machine(
         machine,
       );
-      const asked = createWays(mapping, docs, hosts, columns)(machine);
+      const asked = createMethods(mapping, docs, hosts, columns)(machine);
       assert.ok(asked);
       return {
         asked,

@@ -21,10 +21,10 @@ export function hiding({ service, rows }: Link, row: Row | null) {
 export interface IronicRow {
   readonly row: Row;
   /** Attachments that this tool does not write: `an allocation`. */
-  readonly strange: readonly string[];
+  readonly foreign: readonly string[];
 }
 
-export async function lookAt(
+export async function readReported(
   { service, rows }: Link,
   resource: Resource,
   uuid: string,
@@ -40,7 +40,7 @@ export async function bodyOf(
   uuid: string,
 ): Promise<JsonObject | null> {
   const body = await service.ask(path);
-  if (body === null || tellsOf(body, uuid)) return body;
+  if (body === null || isAbout(body, uuid)) return body;
   throw notThat(service, path);
 }
 
@@ -48,14 +48,14 @@ export function notThat({ session }: RestService, path: string): MigrationError 
   return new MigrationError("N2I-E212", `${session.url} returned unexpected data for GET ${path}`);
 }
 
-export function tellsOf(body: unknown, uuid: string): body is JsonObject {
+export function isAbout(body: unknown, uuid: string): body is JsonObject {
   return isObject(body) && String(body.uuid).toLowerCase() === uuid.toLowerCase();
 }
 
 export function readRowOf(rows: Link["rows"], resource: Resource, body: unknown): IronicRow {
   const { allocation_uuid } = isObject(body) ? body : {};
-  const strange = typeof allocation_uuid === "string" ? ["an allocation"] : [];
-  return { row: rows.reported(resource, body), strange };
+  const foreign = typeof allocation_uuid === "string" ? ["an allocation"] : [];
+  return { row: rows.reported(resource, body), foreign };
 }
 
 export async function readPorts({ service, rows }: Link, node: string): Promise<readonly Row[]> {

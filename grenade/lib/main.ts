@@ -2,6 +2,8 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { orMessage } from "../../src/lib/error.ts";
+import { takeLock } from "../../src/lib/files/lock-file.ts";
 import type { ServerEngine } from "../../test/lab/binaries.ts";
 import { CLAIMS } from "../expect/index.ts";
 import { about } from "./about.ts";
@@ -108,6 +110,13 @@ async function main(): Promise<number> {
   if (values.help || asked === null || engine === undefined) {
     process.stderr.write(USAGE);
     return values.help ? 0 : 64;
+  }
+  mkdirSync(HOME, { recursive: true, mode: 0o700 });
+  // Another rehearsal here would delete the folders of this one.
+  const locked = await orMessage(takeLock(join(HOME, "lock"), "grenade/run"), "N2I-E302");
+  if (typeof locked === "string") {
+    process.stderr.write(`${locked}\n`);
+    return 1;
   }
   endOnSignals();
   const timing = clock({ quiet: values.quiet });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { novaPlanOf } from "../../src/migrate/hosts/nova-files.ts";
 import { tenantsOf, withNovaBackend } from "../../src/migrate/hosts/nova-side.ts";
 import { choiceOf } from "../../src/migrate/hosts/rules/choice.ts";
 import type { PlannedMachine } from "../../src/model/plan.ts";
@@ -52,11 +53,12 @@ test("a tenant that came amid the watch is met, although the plan was read befor
   const words = { novaDb: novaWriter[1] ?? "", leaveNova: false, confirm: () => Promise.resolve() };
   await inRun(folder, "apply", { kind: "migration" }, async (run) => {
     const { footer, lines } = await openPlan(`${folder}/plan`);
+    const file = await novaPlanOf(run, footer);
     await withSession(run, (session) =>
       withNovaBackend(
         run,
         { ...session, stopping: () => isPresent },
-        footer,
+        file,
         { ...words, watching, lines },
         async (side) => {
           assert.ok(side);

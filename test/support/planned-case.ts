@@ -10,6 +10,7 @@ import { loadMappings, type Mappings } from "../../src/migrate/open/documents.ts
 import { makePlan } from "../../src/migrate/plan/make-plan.ts";
 import { sameSecret } from "../../src/model/compare.ts";
 import type { Seal } from "../../src/model/secret.ts";
+import { closing } from "../../src/run/databases.ts";
 import { createSeal } from "../../src/run/files/seal.ts";
 import { openPlan, openSnapshot } from "../../src/run/run.ts";
 import { readDatabaseAddress } from "../../src/systems/database/database-address.ts";
@@ -49,10 +50,10 @@ export interface Workplace {
 export async function withCase<T>(given: Case, work: (at: Workplace) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "n2i-case-"));
   chmodSync(folder, 0o700);
-  const closing: Database[] = [];
+  const databases: Database[] = [];
   const opened = async (spec: string, readOnly: boolean): Promise<Database> => {
     const database = await open(spec, readOnly);
-    closing.push(database);
+    databases.push(database);
     return database;
   };
   try {
@@ -65,7 +66,7 @@ export async function withCase<T>(given: Case, work: (at: Workplace) => Promise<
     const ironic = await opened(written.ironic[1] ?? "", false);
     return await work({ run, written, ironic });
   } finally {
-    for (const database of closing) await database.close();
+    for (const database of databases) await database.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -106,27 +107,26 @@ export async function planned({ run, written, ironic }: Workplace, { rest = fals
   const snapshot = await openSnapshot(join(run.path, "snapshot.jsonl"));
   const site = file === undefined ? { site: NO_SITE, sha256: null } : await mappings.site(file);
   const asked = requestedOf(written.plan);
-  const nova = asked === null ? null : await open(asked.novaDb, true);
   const [novaApiDb] = after(written.plan, "--nova-api-db");
-  const api = novaApiDb === undefined ? null : await openFlavorApi(novaApiDb, true);
-  const beside =
-    asked === null || nova === null
-      ? null
-      : await planNova(
-          { database: nova, api },
-          { snapshot: snapshot.header, site: site.site },
-          asked.words,
-          { release: release.doc.release, now: "2014-12-01T00:00:00.000Z" },
-        );
   const allow = { pairing: written.plan.includes("--allow-pairing") };
-  return makePlan(
-    run,
-    { snapshot, mappings, site, power: null, allow },
-    { target, release, same: sameSecret(seal) },
-    { nova: beside, each: () => {}, progress: () => {} },
-  ).finally(async () => {
-    await api?.close();
-    await nova?.close();
+  return closing(async (keep) => {
+    const nova = asked === null ? null : keep(await open(asked.novaDb, true));
+    const api = novaApiDb === undefined ? null : await openFlavorApi(novaApiDb, true, keep);
+    const beside =
+      asked === null || nova === null
+        ? null
+        : await planNova(
+            { database: nova, api },
+            { snapshot: snapshot.header, site: site.site },
+            asked.words,
+            { release: release.doc.release, now: "2014-12-01T00:00:00.000Z" },
+          );
+    return makePlan(
+      run,
+      { snapshot, mappings, site, power: null, allow },
+      { target, release, same: sameSecret(seal) },
+      { nova: beside, each: () => {}, progress: () => {} },
+    );
   });
 }
 

@@ -5,6 +5,7 @@ import { counted, shellArgument } from "../../lib/text.ts";
 import type { PlanCounts } from "../../model/artefact.ts";
 import type { SameSecret } from "../../model/compare.ts";
 import type { Entries } from "../../model/journal.ts";
+import { stepsOf } from "../../model/nova/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import type { Seal } from "../../model/secret.ts";
 import { closing } from "../../run/databases.ts";
@@ -20,7 +21,8 @@ import { saveOptions } from "../../run/saved-options.ts";
 import { type RunSession, withSession } from "../../run/session.ts";
 import type { One, Sink } from "../../run/sink.ts";
 import type { ConnectionOptions } from "../flavors/flavor-api.ts";
-import { type NovaSide, novaSteps, withNovaBackend } from "../hosts/nova-side.ts";
+import { novaPlanOf } from "../hosts/nova-files.ts";
+import { type NovaSide, withNovaBackend } from "../hosts/nova-side.ts";
 import { afterNova, type Watching } from "../hosts/nova-target.ts";
 import { type Backend, openBackend, type TargetOptions } from "../open/backend.ts";
 import { loadMappings } from "../open/documents.ts";
@@ -79,9 +81,10 @@ export function apply(options: ApplyOptions, watching: Watching, sink: Sink) {
       const again = nextCommand("apply", options, { ...pick(options, CHOICES), staged, yes: true });
       const job = { run, plan, backend, seal, staged, sink, again };
       const novaOptions = { ...options, confirm: sink.confirm, watching, lines };
-      const skipsSome = blocked > 0 || (options.leaveNova && (await novaSteps(run, footer)) > 0);
+      const file = await novaPlanOf(run, footer);
+      const skipsNova = options.leaveNova && file !== null && stepsOf(file.counts) > 0;
       const loaded = await withSession(run, (session) =>
-        withNovaBackend(run, session, footer, novaOptions, (nova) =>
+        withNovaBackend(run, session, file, novaOptions, (nova) =>
           withIronic(run, session, backend, how, async (locked) => {
             await saveOptions(run, "apply", options);
             if (nova === null) sink.report(UNCHECKED);
@@ -90,7 +93,7 @@ export function apply(options: ApplyOptions, watching: Watching, sink: Sink) {
         ),
       );
       if (loaded === null) return null;
-      const partial = skipsSome && (loaded.equal || loaded.failed > 0);
+      const partial = (blocked > 0 || skipsNova) && (loaded.equal || loaded.failed > 0);
       const skipped = `nova2ironic show ${shellArgument(`${options.run}/plan`)} --skipped`;
       if (partial && blocked > 0) await sink.several("Left out", skippedOf(lines()), skipped);
       // Some machines, or Nova's rows, are excluded.

@@ -1,27 +1,14 @@
-import type { Journalled } from "../../engine/back.ts";
 import { inTransaction } from "../../engine/batches.ts";
 import type { Direction, Part } from "../../engine/part.ts";
 import { counted } from "../../lib/text.ts";
 import { HOST_ROWS } from "../../model/nova/host-move.ts";
 import {
   type NovaLegName,
-  type NovaPlanCounts,
   type NovaStep,
   type NovaTarget,
   novaName,
 } from "../../model/nova/nova-plan.ts";
-
-/** A plan's steps on Nova's rows, their number and the plan's digest. */
-export interface NovaPlan {
-  /** In the order of their file. */
-  readonly steps: (leg: NovaLegName) => AsyncIterable<readonly NovaStep[]>;
-  readonly sha256: string;
-  readonly counts: NovaPlanCounts;
-}
-
-export function legOf({ part, machine }: NovaStep): NovaLegName {
-  return part === "hosts" && machine === null ? "shared" : part;
-}
+import type { NovaFiles } from "../hosts/nova-files.ts";
 
 const progressText: Part["amount"] = ({ done }) => `${counted(done, "row")} of nova`;
 
@@ -65,17 +52,14 @@ export function novaParts(
   };
 }
 
-type Rows = Pick<NovaPlan, "steps" | "sha256">;
-
-/** The parts of a leg that are needed to read the journal, without Nova. */
-export function novaJournalled(leg: NovaLegName, plan: Rows): Journalled<NovaStep, NovaStep> {
-  return novaLeg({ name: novaName(leg), size: inTransaction() }, leg, plan);
-}
-
-/** The rows of a leg. The caller adds the checks. */
-export function novaLeg<P>(part: P, leg: NovaLegName, { steps, sha256 }: Rows) {
+/** The rows of a leg, as needed to read the journal. To change them, the caller replaces the part. */
+export function novaJournalled(
+  leg: NovaLegName,
+  { steps, sha256 }: Pick<NovaFiles, "steps" | "sha256">,
+) {
   return {
-    ...{ part, plan: sha256, lines: () => steps(leg) },
+    part: { name: novaName(leg), size: inTransaction() },
+    ...{ plan: sha256, lines: () => steps(leg) },
     changesOf: (step: NovaStep) => [step],
     machineOf: ({ machine }: NovaStep) => machine,
   };

@@ -1,8 +1,7 @@
 import { MigrationError } from "../../lib/error.ts";
-
 import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
 import type { FlavorRows } from "../../model/nova/nova-rows.ts";
-import { openRole } from "../../run/databases.ts";
+import { closing, type Keep, openRole } from "../../run/databases.ts";
 import { failpoint } from "../../run/failpoint.ts";
 import { readTransaction } from "../../systems/database/open.ts";
 import { committed } from "../../systems/database/write.ts";
@@ -26,46 +25,29 @@ export async function reopenFlavorApi(
   planned: NovaIdentity | undefined,
   { novaApiDb }: ConnectionOptions,
   readOnly: boolean,
-): Promise<Omit<FlavorApi, "rows"> | null> {
+  keep: Keep,
+): Promise<FlavorApi | null> {
   if (planned === undefined) return null;
   if (novaApiDb === undefined)
     throw new MigrationError("N2I-E311", "the plan changes flavors in nova_api", {
       fix: "Specify --nova-api-db.",
     });
-  const opened = await openFlavorApi(novaApiDb, readOnly);
-  try {
-    checkNova(planned, opened.identity, "other flavors");
-    return opened;
-  } catch (error) {
-    await opened.close();
-    throw error;
-  }
+  const opened = await openFlavorApi(novaApiDb, readOnly, keep);
+  checkNova(planned, opened.identity, "other flavors");
+  return opened;
 }
 
 /** @throws MigrationError N2I-E1.., N2I-E2.. if the database cannot be opened */
-export async function openFlavorApi(spec: string, readOnly: boolean) {
-  const database = await openRole("nova-api-db", spec, { readOnly });
-  try {
-    const identity = await identifyNovaApi(database);
-    return {
-      identity,
-      label: database.label,
-      target: createNovaTarget(database, identity, failpoint, "nova_api"),
-      /** @param hosts hosts of live instances by flavor, from nova */
-      async rows(hosts: FlavorRows["hosts"]): Promise<FlavorRows> {
-        const reading = await readTransaction(database);
-        try {
-          return await readApiFlavors(reading, hosts);
-        } finally {
-          await reading.close();
-        }
-      },
-      /** Waits for the open transaction of an earlier run. @throws MigrationError N2I-E318 */
-      committed: () => committed(database),
-      close: database.close,
-    };
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
+export async function openFlavorApi(spec: string, readOnly: boolean, keep: Keep) {
+  const database = keep(await openRole("nova-api-db", spec, { readOnly }));
+  const identity = await identifyNovaApi(database);
+  return {
+    ...{ identity, label: database.label },
+    target: createNovaTarget(database, identity, failpoint, "nova_api"),
+    /** @param hosts hosts of live instances by flavor, from nova */
+    rows: (hosts: FlavorRows["hosts"]): Promise<FlavorRows> =>
+      closing(async (inner) => readApiFlavors(inner(await readTransaction(database)), hosts)),
+    /** Waits for the open transaction of an earlier run. @throws MigrationError N2I-E318 */
+    committed: () => committed(database),
+  };
 }

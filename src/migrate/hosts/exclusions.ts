@@ -3,18 +3,15 @@ import { MigrationError } from "../../lib/error.ts";
 import { BATCH } from "../../lib/streams.ts";
 import type { SourceIdentity } from "../../model/artefact.ts";
 import type { Entries } from "../../model/journal.ts";
-import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
+import type { NovaTarget } from "../../model/nova/nova-plan.ts";
 import { nodeOf, type PlannedMachine } from "../../model/plan.ts";
-import { closing, openRole } from "../../run/databases.ts";
 import { findPlan } from "../../run/files/plan-folder.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
-import { processContext } from "../../run/process-context.ts";
 import { openPlan } from "../../run/run.ts";
+import type { Database } from "../../systems/database/open.ts";
 import { inPortions } from "../../systems/database/rows.ts";
 import { openComputeNodes } from "../../systems/nova-db/by-node.ts";
 import { openInstances } from "../../systems/nova-db/instances.ts";
-import { identifyNova } from "../../systems/nova-db/plan-open.ts";
-import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { ironicJournalled } from "../apply/ironic.ts";
 import type { NovaFiles } from "./nova-files.ts";
 import { checkNova, type Watching, watchComputes } from "./nova-target.ts";
@@ -39,7 +36,7 @@ export async function removedBy(
   { novaDb, leaveNova }: NovaOptions,
 ) {
   const machines: Going[] = [];
-  /** Machines of the scope, by the digest of their plan. Empty without Nova. */
+  /** Machines of the scope, by the digest of their plan. */
   const placed = new Map<string, readonly PlacedMachine[]>();
   /** Nova in each plan that loaded some of them. Null if `extract` did not read nova. */
   const sources: SourceIdentity["nova"][] = [];
@@ -47,12 +44,11 @@ export async function removedBy(
     const { header, lines: all } = await openPlan(await findPlan(run, sha256));
     if (leaveNova && novaDb === undefined) continue;
     const placedMachines: PlacedMachine[] = [];
-    if (novaDb !== undefined) placed.set(sha256, placedMachines);
+    placed.set(sha256, placedMachines);
     const lines = async function* (): AsyncGenerator<readonly PlannedMachine[]> {
       for await (const batch of all()) {
-        if (novaDb !== undefined)
-          for (const { bm_node_id, uuid, service_host } of batch.filter(scope.selects))
-            placedMachines.push({ bm_node_id, uuid, service_host });
+        for (const { bm_node_id, uuid, service_host } of batch.filter(scope.selects))
+          placedMachines.push({ bm_node_id, uuid, service_host });
         yield batch;
       }
     };
@@ -81,58 +77,38 @@ export function checkExclusions({ machines }: Removed, { novaDb, leaveNova }: No
 }
 
 /**
- * Runs `work` while the nova-computes of the removed machines are stopped. A running one deletes
- * compute nodes and providers of missing nodes.
+ * Watches the nova-computes of removed machines until they are confirmed to be stopped. A running one
+ * deletes compute nodes and providers of missing nodes.
  * @param changed plans that changed Nova's rows
- * @param work receives a check that throws when a nova-compute reports
- * @returns null if it was stopped during the watch
  * @throws MigrationError N2I-E310, N2I-E300 for another nova than the plan's
  * @source facts/rehearsal.md "first real nights"
  */
-export async function withExclusions<T>(
-  novaDb: string | undefined,
+export async function watchRemoved(
+  nova: Database,
+  { identity, beats }: NovaTarget,
   { machines, sources }: Removed,
-  changed: readonly Pick<NovaFiles, "header" | "counts">[],
-  watching: Watching,
-  work: (inspect: () => Promise<void>) => Promise<T>,
-): Promise<T | null> {
-  if (novaDb === undefined || machines.length + changed.length === 0)
-    return work(() => Promise.resolve());
-  return closing(async (keep) => {
-    const database = keep(await openRole("nova-db", novaDb, { readOnly: true }));
-    const identity = await identifyNova(database);
-    const hosts = new Set<string>();
-    for (const { host } of machines) if (host !== null) hosts.add(host);
-    for (const source of sources) if (source !== null) checkSame(source, identity);
-    for (const { header, counts } of changed) {
-      checkNova(header.target, identity);
-      for (const host of counts.stopped) hosts.add(host);
-    }
-    const [computesOf, instancesOf] = [await openComputeNodes(database), openInstances(database)];
-    for (const some of inPortions(machines, BATCH)) {
-      const instances = await instancesOf(some.flatMap(({ instance }) => instance ?? []));
-      await checkQueued(database, instances.values(), watching);
-      const uuids = some.map(({ uuid }) => uuid);
-      for (const computes of (await computesOf(uuids)).values())
-        for (const { host } of computes) if (host !== null) hosts.add(host);
-    }
-    const { beats } = createNovaTarget(database, identity);
-    const interrupt = processContext().onInterrupt();
-    try {
-      const watch = await watchComputes(beats, [...hosts].toSorted(), watching, interrupt.stopping);
-      await watch.settle();
-      if (interrupt.stopping()) return null;
-      return await work(watch.inspect);
-    } finally {
-      interrupt.end();
-    }
-  });
-}
-
-/** The schema may be a later one, because heartbeats are the same in every version. */
-function checkSame(source: NonNullable<SourceIdentity["nova"]>, found: NovaIdentity): void {
-  const { engine, address, database, server } = source;
-  checkNova({ ...found, engine, address, database, server }, found);
+  changed: readonly NovaFiles[],
+  watching: Watching & { readonly stopping: () => boolean },
+) {
+  for (const source of sources) {
+    if (source === null) continue;
+    const { engine, address, database, server } = source;
+    // The schema may be a later one, because heartbeats are the same in every version.
+    checkNova({ ...identity, engine, address, database, server }, identity);
+  }
+  const hosts = new Set(changed.flatMap(({ counts }) => counts.stopped));
+  for (const { host } of machines) if (host !== null) hosts.add(host);
+  const [computesOf, instancesOf] = [await openComputeNodes(nova), openInstances(nova)];
+  for (const some of inPortions(machines, BATCH)) {
+    const instances = await instancesOf(some.flatMap(({ instance }) => instance ?? []));
+    await checkQueued(nova, instances.values(), watching);
+    const uuids = some.map(({ uuid }) => uuid);
+    for (const computes of (await computesOf(uuids)).values())
+      for (const { host } of computes) if (host !== null) hosts.add(host);
+  }
+  const watch = await watchComputes(beats, [...hosts].toSorted(), watching, watching.stopping);
+  await watch.settle();
+  return watch;
 }
 
 /** A machine whose node a rollback removes. */

@@ -1,4 +1,4 @@
-import { changedSince, countBack, type Scope } from "../../engine/back.ts";
+import { changedSince, countBack, inspectBack, type Scope } from "../../engine/back.ts";
 import { execute } from "../../engine/execute.ts";
 import type { Excluded } from "../../engine/part.ts";
 import { counted } from "../../lib/text.ts";
@@ -6,7 +6,8 @@ import type { SkippedRow } from "../../model/change.ts";
 import type { Entries } from "../../model/journal.ts";
 import { NOVA_LEGS, type NovaStep, type NovaTarget } from "../../model/nova/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { closing, openRole } from "../../run/databases.ts";
+import type { UndoPreview } from "../../model/preview.ts";
+import { closing, type Keep, openRole } from "../../run/databases.ts";
 import { findPlan } from "../../run/files/plan-folder.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { openPlan } from "../../run/run.ts";
@@ -15,13 +16,13 @@ import type { Sink } from "../../run/sink.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { inPortions } from "../../systems/database/rows.ts";
 import { openComputeNodes } from "../../systems/nova-db/by-node.ts";
-import { novaJournalled, novaLeg, novaParts } from "../apply/nova.ts";
+import { novaJournalled, novaParts } from "../apply/nova.ts";
 import { type ConnectionOptions, reopenFlavorApi } from "../flavors/flavor-api.ts";
 import type { Backend } from "../open/backend.ts";
-import type { BACK_AFTER_IRONIC } from "../order.ts";
-import type { Removed } from "./exclusions.ts";
+import { BACK_AFTER_IRONIC } from "../order.ts";
+import { type Removed, watchRemoved } from "./exclusions.ts";
 import type { NovaFiles } from "./nova-files.ts";
-import { novaLegOf, type Watching, withNova } from "./nova-target.ts";
+import { novaTargetOf, type Watching, withNovaLock } from "./nova-target.ts";
 import { type NewCompute, newComputes, type PlacedMachine } from "./rules/computes.ts";
 
 /** The part of Nova's rows to roll back. */
@@ -45,22 +46,21 @@ export interface RollbackRequest {
   /** Null if the run has no rows in Ironic, or if its options are missing. */
   readonly backend: Backend | null;
   readonly connection: ConnectionOptions & { readonly keyFile?: string };
-  readonly removed: Pick<Removed, "placed">;
+  readonly removed: Removed;
+  readonly keep: Keep;
 }
 
 export interface Backing {
   readonly session: RunSession;
-  /** Runs before each batch. If it throws, the batch does not start. */
-  readonly inspect: () => Promise<void>;
   /** Receives rows that stay unchanged. */
   readonly reportSkipped: (rows: readonly SkippedRow[]) => void;
   readonly sink: Sink;
 }
 
+/** Nova during a rollback. */
 interface NovaBack {
-  /** Waits until nova-compute is stopped. Returns machines whose Nova rows have changed. */
-  readonly inspect: () => Promise<Excluded>;
-  readonly check: () => Promise<void>;
+  /** Machines whose host rows changed after the load. */
+  readonly changed: Excluded;
   /** Restores rows. Rows that stay unchanged are added to the list of conflicts. */
   readonly part: (
     stage: (typeof BACK_AFTER_IRONIC)[number],
@@ -68,100 +68,168 @@ interface NovaBack {
   ) => Promise<{ readonly done: number; readonly stopped: boolean }>;
 }
 
-/** Opens nova during a rollback. Null without its database or changed rows. */
-export function withNovaBack<T>(
-  { run, nova: scope, connection, removed }: RollbackRequest,
-  { session, reportSkipped: onSkipped, sink }: Backing,
+/**
+ * Opens nova during a rollback, locks it if its rows are restored, and watches the nova-computes.
+ * @param work receives null without Nova's database or changed rows, and the check before each batch
+ * @returns false if it was stopped during the watch
+ */
+export async function withNovaBack(
+  request: RollbackRequest,
+  backing: Backing,
   watching: Watching,
-  work: (nova: NovaBack | null) => Promise<T>,
-): Promise<T> {
+  work: (nova: NovaBack | null, inspect: () => Promise<void>) => Promise<boolean>,
+): Promise<boolean> {
+  const { nova: scope, connection, removed, keep } = request;
+  const { session } = backing;
   const { novaDb } = connection;
-  if (scope === null || novaDb === undefined) return work(null);
-  return closing(async (keep) => {
-    const database = keep(await openRole("nova-db", novaDb, { readOnly: false }));
-    return withNova(session, database, scope.plans, watching, (lockedNova) =>
-      work({
-        async inspect() {
-          await lockedNova.watch.settle();
-          return changedHosts(lockedNova.target, scope, session.journal.entries());
-        },
-        check: lockedNova.check,
-        async part({ part, legs }, excluded) {
-          await lockedNova.watch.inspect();
-          let done = 0;
-          for (const plan of scope.plans) {
-            // The flavor API is opened only for its own rows.
-            const api =
-              part === "api" ? await reopenFlavorApi(plan.header.api, connection, false) : null;
-            const parts = novaParts(lockedNova.target, api?.target ?? null);
-            const walked = legs.map((name) => novaLegOf(lockedNova, parts, name, plan));
-            const course = { direction: "back", only: scope, excluded } as const;
-            const undone = await execute(walked, session, course).finally(() => api?.close());
-            const shared =
-              undone.shared === 0 ? "" : `. ${undone.shared} shared rows remain until --all`;
-            sink.result(
-              `Rollback of nova, ${part}: ${counted(undone.done, "row")} restored, ${undone.found} already restored, ${undone.skipped.length + undone.retained} left${shared}.`,
-            );
-            onSkipped(undone.skipped);
-            done += undone.done;
-            if (undone.stopped) return { done, stopped: true };
-          }
-          if (part === "hosts")
-            reportNewComputes(await newComputesOf(run, scope, database, removed), onSkipped, sink);
-          return { done, stopped: false };
-        },
-      }),
-    );
+  const plans = scope?.plans ?? [];
+  if (novaDb === undefined || removed.machines.length + plans.length === 0)
+    return work(null, () => Promise.resolve());
+  const database = keep(await openRole("nova-db", novaDb, { readOnly: scope === null }));
+  const target = await novaTargetOf(database, plans);
+  const { signal } = session;
+  const stopping = (): boolean => signal.aborted;
+  const { inspect } = await watchRemoved(database, target, removed, plans, {
+    ...{ ...watching, stopping },
+  });
+  if (stopping()) return false;
+  if (scope === null) return work(null, inspect);
+  return withNovaLock(session, target, async (check) => {
+    const nova: NovaBack = {
+      changed: await changedHosts(target, scope, session.journal.entries()),
+      async part({ part, legs }, excluded) {
+        await inspect();
+        let done = 0;
+        for (const plan of plans) {
+          // The flavor API is opened only for its own rows.
+          const api =
+            part === "api" ? await reopenFlavorApi(plan.header.api, connection, false, keep) : null;
+          const parts = novaParts(target, api?.target ?? null);
+          const undone = await execute(
+            legs.map((name) => ({
+              ...{ ...novaJournalled(name, plan), part: parts[name] },
+              ...{ check, precondition: inspect },
+            })),
+            session,
+            { direction: "back", only: scope, excluded },
+          );
+          const shared =
+            undone.shared === 0 ? "" : `. ${undone.shared} shared rows remain until --all`;
+          backing.sink.result(
+            `Rollback of nova, ${part}: ${counted(undone.done, "row")} restored, ${undone.found} already restored, ${undone.skipped.length + undone.retained} left${shared}.`,
+          );
+          backing.reportSkipped(undone.skipped);
+          done += undone.done;
+          if (undone.stopped) return { done, stopped: true };
+        }
+        if (part === "hosts")
+          reportNewComputes(await newComputesOf(request, scope, database), backing);
+        return { done, stopped: false };
+      },
+    };
+    return work(nova, async () => {
+      // Nova's lock is idle during Ironic's part, so a loss is detected before each batch.
+      await check();
+      await inspect();
+    });
   });
 }
 
+/**
+ * Shows the effect of a rollback on Nova's rows, without rows that are already restored.
+ * @param ironic shows Ironic's rows first, without excluded machines. Returns skipped machines
+ * @throws MigrationError N2I-E300 if the plans were made for another nova
+ */
+export async function* previewNova(
+  request: RollbackRequest,
+  ironic: (excluded: Excluded) => AsyncGenerator<UndoPreview, Excluded>,
+): AsyncGenerator<UndoPreview> {
+  const { entries, nova: scope, connection, keep } = request;
+  const { novaDb } = connection;
+  const database =
+    scope === null || novaDb === undefined
+      ? null
+      : keep(await openRole("nova-db", novaDb, { readOnly: true }));
+  const target = database && (await novaTargetOf(database, scope?.plans ?? []));
+  const changed = scope && target ? await changedHosts(target, scope, entries) : new Map();
+  const excluded = new Map([...changed, ...(yield* ironic(changed))]);
+  if (scope === null) return;
+  const parts = target && novaParts(target, null);
+  for (const plan of scope.plans) {
+    const api = target && (await reopenFlavorApi(plan.header.api, connection, true, keep));
+    for (const name of BACK_AFTER_IRONIC.flatMap(({ legs }) => legs)) {
+      const leg = novaJournalled(name, plan);
+      const open = api && name === "api" ? novaParts(target, api.target) : parts;
+      const part = open === null ? { ...leg.part, inspect: unopened } : open[name];
+      for await (const batch of inspectBack({ ...leg, part }, entries, scope, excluded))
+        for (const { change, state } of batch) {
+          const { is, reason } = state;
+          if (is === "after") continue;
+          yield {
+            ...{ action: is === "other" ? "leave" : "restore", resource: change.table },
+            ...{ uuid: change.id.slice(change.id.indexOf(":") + 1), bm_node_id: null },
+            reason: is === "other" ? reason : null,
+          };
+        }
+    }
+  }
+  for (const compute of database === null ? [] : await newComputesOf(request, scope, database)) {
+    const { id, bm_node_id } = compute;
+    const row = { action: "leave", resource: "compute_nodes", uuid: String(id) } as const;
+    yield { ...row, bm_node_id, reason: reasonForNew(compute) };
+  }
+}
+
+/** Without `--nova-db`, all rows stay. */
+async function unopened(steps: readonly NovaStep[]) {
+  const state = { is: "other", reason: "--nova-db is not specified" } as const;
+  return steps.map(({ id }) => ({ id, ...state }));
+}
+
 /** Machines whose Nova host rows changed after the load. Their rows in Ironic also stay. */
-export async function changedHosts(
+async function changedHosts(
   nova: NovaTarget,
   scope: NovaScope,
   entries: Entries,
 ): Promise<Excluded> {
   const found = new Map<string, string>();
-  const { hosts } = novaParts(nova, null);
-  for (const plan of scope.plans)
-    for (const [machine, text] of await changedSince(novaLeg(hosts, "hosts", plan), entries, scope))
+  const { hosts: part } = novaParts(nova, null);
+  for (const plan of scope.plans) {
+    const leg = { ...novaJournalled("hosts", plan), part };
+    for (const [machine, text] of await changedSince(leg, entries, scope))
       found.set(machine, `in nova ${text}`);
+  }
   return found;
 }
 
 /** Compute nodes that Nova created later do not belong to this run, so they are only reported. */
-function reportNewComputes(
-  added: readonly NewCompute[],
-  reportSkipped: Backing["reportSkipped"],
-  { result }: Sink,
-): void {
+function reportNewComputes(added: readonly NewCompute[], { reportSkipped, sink }: Backing): void {
   if (added.length === 0) return;
   reportSkipped(
     added.map((compute) => ({ id: `compute_nodes:${compute.id}`, reason: reasonForNew(compute) })),
   );
   const ids = added.map(({ id }) => id).join(", ");
-  result(
+  sink.result(
     `A nova-compute created ${counted(added.length, "new compute node")} since then. Stop the nova-compute, then delete ${added.length === 1 ? "the node" : "the nodes"}: UPDATE compute_nodes SET deleted = id, deleted_at = CURRENT_TIMESTAMP WHERE id IN (${ids})`,
   );
 }
 
-export function reasonForNew({ host, hypervisor_hostname }: NewCompute): string {
+function reasonForNew({ host, hypervisor_hostname }: NewCompute): string {
   return `created since by the nova-compute of ${host}, for ${hypervisor_hostname}`;
 }
 
 /** Compute nodes that Nova created later, of machines that are rolled back. */
-export async function newComputesOf(
-  run: RunFolder,
+async function newComputesOf(
+  { run, removed }: RollbackRequest,
   { plans, machines: selects }: NovaScope,
   database: Database,
-  { placed }: RollbackRequest["removed"],
 ): Promise<readonly NewCompute[]> {
   const found = new Map<number, NewCompute>();
   const computesOf = await openComputeNodes(database);
   const planned = await plannedComputesOf(plans);
   for (const nova of plans) {
     const machines = async function* (): AsyncGenerator<readonly PlacedMachine[]> {
-      const read = placed.get(nova.sha256);
+      const read = removed.placed.get(nova.sha256);
       if (read !== undefined) return yield* inPortions(read);
       // A plan that loaded nothing was not read before.
       const plan = await openPlan(await findPlan(run, nova.sha256));
@@ -202,8 +270,7 @@ export async function novaStepsBack(
       const legCount = await countBack(novaJournalled(leg, plan), entries, scope);
       count += legCount;
       if (legCount === 0 || leg !== "api" || connection.novaDb === undefined) continue;
-      const api = await reopenFlavorApi(plan.header.api, connection, true);
-      await api?.close();
+      await closing((keep) => reopenFlavorApi(plan.header.api, connection, true, keep));
     }
   return count;
 }

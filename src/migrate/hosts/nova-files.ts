@@ -6,7 +6,6 @@ import { plansOf } from "../../model/journal.ts";
 import {
   NOVA_NAMES,
   type NovaLegName,
-  type NovaPlanHeader,
   type NovaStep,
   novaName,
 } from "../../model/nova/nova-plan.ts";
@@ -20,14 +19,9 @@ import {
   type PlanWriter,
 } from "../../run/files/plan-folder.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
-import { legOf, type NovaPlan } from "../apply/nova.ts";
 
-export interface NovaFiles extends NovaPlan {
-  readonly header: NovaPlanHeader;
-  /** In the order of the files. */
-  readonly all: () => AsyncIterable<readonly NovaStep[]>;
-  readonly findings: () => AsyncIterable<readonly Finding[]>;
-}
+/** A plan's steps on Nova's rows, with their counts and the plan's digest. */
+export type NovaFiles = NonNullable<Awaited<ReturnType<typeof openNovaFiles>>>;
 
 const NOVA_FINDINGS = "nova-findings";
 
@@ -35,7 +29,7 @@ const NOVA_FINDINGS = "nova-findings";
 const LEGS = ["hosts", "shared", "flavors", "api"] as const satisfies readonly NovaLegName[];
 
 /** A plan's steps on Nova. Null if it has none. @throws MigrationError N2I-E110 to N2I-E114 */
-export async function openNovaFiles(plan: OpenedPlan): Promise<NovaFiles | null> {
+export async function openNovaFiles(plan: OpenedPlan) {
   const { nova, files } = plan.manifest;
   if (nova === null) return null;
   const open = <T>(name: string) => openFileOf<JsonObject, T>(plan, name);
@@ -48,10 +42,11 @@ export async function openNovaFiles(plan: OpenedPlan): Promise<NovaFiles | null>
   const steps = (leg: NovaLegName) => opened.get(leg)?.() ?? NONE();
   return {
     ...{ ...nova, sha256: plan.sha256, steps },
-    async *all() {
+    /** In the order of the files. */
+    async *all(): AsyncGenerator<readonly NovaStep[]> {
       for (const leg of LEGS) yield* steps(leg);
     },
-    async *findings() {
+    async *findings(): AsyncGenerator<readonly Finding[]> {
       if (nova.counts.findings > 0) yield* (await open<Finding>(NOVA_FINDINGS)).lines();
     },
   };
@@ -97,8 +92,9 @@ export async function createNovaFiles(plan: PlanWriter) {
   return {
     async write(steps: readonly NovaStep[]): Promise<void> {
       for (const step of steps) {
-        counts[step.part] += 1;
-        await writers[legOf(step)].write(step);
+        const { part, machine } = step;
+        counts[part] += 1;
+        await writers[part === "hosts" && machine === null ? "shared" : part].write(step);
       }
     },
     async find(findings: readonly Finding[]): Promise<void> {

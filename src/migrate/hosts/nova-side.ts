@@ -1,20 +1,13 @@
 import { batches } from "../../engine/batches.ts";
 import { execute } from "../../engine/execute.ts";
 import { ownershipOf, startedAt, wasStarted } from "../../engine/ownership.ts";
-import type { Excluded } from "../../engine/part.ts";
+import type { Excluded, Leg } from "../../engine/part.ts";
 import type { Walked } from "../../engine/runner.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { BATCH } from "../../lib/streams.ts";
 import { counted, createSeveral, listed, NAMES } from "../../lib/text.ts";
-import type { Footer, PlanCounts } from "../../model/artefact.ts";
 import { type Entries, IRONIC } from "../../model/journal.ts";
-import {
-  NOVA_LEGS,
-  type NovaLegName,
-  type NovaStep,
-  novaName,
-  stepsOf,
-} from "../../model/nova/nova-plan.ts";
+import { NOVA_LEGS, type NovaLegName, type NovaStep, stepsOf } from "../../model/nova/nova-plan.ts";
 import { closing, openRole } from "../../run/databases.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import type { RunSession } from "../../run/session.ts";
@@ -23,11 +16,11 @@ import { inPortions } from "../../systems/database/rows.ts";
 import { openOnNodes } from "../../systems/nova-db/by-node.ts";
 import { openInstances } from "../../systems/nova-db/instances.ts";
 import type { MachinePlan } from "../apply/ironic.ts";
-import { type NovaPlan, novaLeg, novaParts } from "../apply/nova.ts";
+import { novaJournalled, novaParts } from "../apply/nova.ts";
 import { type ConnectionOptions, reopenFlavorApi } from "../flavors/flavor-api.ts";
 import { FORWARD } from "../order.ts";
-import { type NovaFiles, novaPlanOf } from "./nova-files.ts";
-import { novaLegOf, type Watching, withNova } from "./nova-target.ts";
+import type { NovaFiles } from "./nova-files.ts";
+import { novaTargetOf, type Watching, watchComputes, withNovaLock } from "./nova-target.ts";
 import { checkQueued } from "./queued.ts";
 import { type Choice, choiceOf } from "./rules/choice.ts";
 import { accepted, changedTenants, type Placed, placedOf } from "./rules/current-placement.ts";
@@ -53,22 +46,16 @@ interface NovaOptions extends ConnectionOptions {
   readonly lines: Lines;
 }
 
-/** The number of Nova rows that the run's plan changes. */
-export async function novaSteps(run: RunFolder, plan: Footer<PlanCounts>): Promise<number> {
-  const file = await novaPlanOf(run, plan);
-  return file === null ? 0 : stepsOf(file.counts);
-}
-
 /** A load while a nova-compute runs loses instances. @source facts/systems.md D-3 */
 function checkNeeded(file: NovaFiles | null): void {
+  const { stopped = [] } = file?.counts ?? {};
   const steps = file === null ? 0 : stepsOf(file.counts);
-  const watched = file?.counts.stopped ?? [];
   if (steps > 0)
     throw new MigrationError("N2I-E311", `the plan changes ${counted(steps, "row")} of nova`);
-  if (watched.length > 0)
+  if (stopped.length > 0)
     throw new MigrationError(
       "N2I-E311",
-      `the plan requires confirmation that nova-compute is stopped on ${listed(watched, NAMES)}`,
+      `the plan requires confirmation that nova-compute is stopped on ${listed(stopped, NAMES)}`,
     );
   if (file === null)
     throw new MigrationError(
@@ -81,18 +68,18 @@ function checkNeeded(file: NovaFiles | null): void {
 }
 
 /**
+ * @param file the plan's steps on Nova
  * @throws MigrationError N2I-E311 without nova or `--leave-nova`, or N2I-E114 if nova is passed and
  * the run has no plan for it, or one for another nova
  */
 export async function withNovaBackend<T>(
   run: RunFolder,
   session: RunSession,
-  plan: Footer<PlanCounts>,
+  file: NovaFiles | null,
   options: NovaOptions,
   work: (side: NovaSide | null) => Promise<T>,
 ): Promise<T> {
   const { novaDb, leaveNova, confirm, watching } = options;
-  const file = await novaPlanOf(run, plan);
   if (novaDb === undefined) {
     if (!leaveNova) checkNeeded(file);
     return work(null);
@@ -101,34 +88,40 @@ export async function withNovaBackend<T>(
     throw new MigrationError("N2I-E114", `${run.path}/plan was made without Nova`, {
       fix: "Run plan again with --nova-db.",
     });
-  if (options.novaApiDb !== undefined && file.header.api === undefined)
+  const { header, counts } = file;
+  if (options.novaApiDb !== undefined && header.api === undefined)
     throw new MigrationError("N2I-E114", "the plan for Nova has no flavors outside of nova", {
       fix: "Run plan again with the same options.",
     });
   return closing(async (keep) => {
     const database = keep(await openRole("nova-db", novaDb, { readOnly: false }));
-    const api = await reopenFlavorApi(file.header.api, options, false);
-    if (api !== null) keep(api);
-    const { api: apart = 0 } = file.counts;
-    const inNova = stepsOf(file.counts) - apart;
+    const api = await reopenFlavorApi(header.api, options, false, keep);
+    const { api: apart = 0 } = counts;
+    const inNova = stepsOf(counts) - apart;
     if (inNova > 0) await confirm(`Change ${counted(inNova, "row")} of ${database.label}?`);
     if (apart > 0) await confirm(`Change ${apart} extra specs of ${api?.label}?`);
-    return withNova(session, database, [file], watching, (lockedNova) => {
-      const parts = novaParts(lockedNova.target, api?.target ?? null);
-      const executeLegs = (names: readonly NovaLegName[], excluded?: Excluded) => {
-        const legs = names.map((name) => novaLegOf(lockedNova, parts, name, file));
-        return execute(legs, session, { direction: "forward", excluded });
-      };
-      const { take, lines } = tenantsOf(options.lines, choiceOf(file.header.compute_hosts ?? []));
+    const target = await novaTargetOf(database, [file]);
+    return withNovaLock(session, target, async (check) => {
+      const { beats } = target;
+      const watch = await watchComputes(beats, counts.stopped, watching, session.stopping);
+      const parts = novaParts(target, api?.target ?? null);
+      const legsOf = (names: readonly NovaLegName[]) =>
+        names.map((name) => ({
+          ...{ ...novaJournalled(name, file), part: parts[name] },
+          ...{ check, precondition: watch.inspect },
+        }));
+      const executeLegs = (names: readonly NovaLegName[], excluded?: Excluded) =>
+        execute(legsOf(names), session, { direction: "forward", excluded });
+      const { take, lines } = tenantsOf(options.lines, choiceOf(header.compute_hosts ?? []));
       return work({
-        ...{ lines, inspect: lockedNova.watch.inspect },
+        ...{ lines, inspect: watch.inspect },
         async check() {
           const machines = await take();
           await checkRequests(database, machines, watching);
-          await inspectNova(file, parts, session.journal.entries());
-          await lockedNova.watch.settle();
+          await inspectNova(legsOf(NOVA_LEGS), session.journal.entries());
+          await watch.settle();
           // The plan's machines were already read, so only Nova is read here.
-          await checkTenants(session.journal.entries(), database, machines, plan.sha256);
+          await checkTenants(session.journal.entries(), database, machines, file.sha256);
         },
         async flavors() {
           const all = await executeLegs(FORWARD.beforeIronic);
@@ -217,18 +210,16 @@ async function checkTenants(
 
 /** Compares a plan's rows before the first write. @throws MigrationError N2I-E300 with the rows */
 async function inspectNova(
-  plan: NovaPlan,
-  parts: ReturnType<typeof novaParts>,
+  legs: readonly Pick<Leg<NovaStep>, "part" | "plan" | "lines">[],
   entries: Entries,
 ): Promise<void> {
-  const stale: string[] = [];
-  for (const name of NOVA_LEGS) {
-    const ownership = ownershipOf(entries, novaName(name), plan.sha256);
-    const { part, lines } = novaLeg(parts[name], name, plan);
+  const stale = createSeveral();
+  for (const { part, plan, lines } of legs) {
+    const ownership = ownershipOf(entries, part.name, plan);
     for await (const { span, lines: steps } of batches(lines(), part.size)) {
       if (wasStarted(ownership, span)) continue;
       for (const { id, is, reason } of await part.inspect(steps))
-        if (is === "other") stale.push(`${id} ${reason}`);
+        if (is === "other") stale.add(`${id} ${reason}`);
     }
   }
   if (stale.length > 0)

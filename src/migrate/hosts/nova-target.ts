@@ -1,25 +1,15 @@
-import type { Leg } from "../../engine/part.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { listed, NAMES } from "../../lib/text.ts";
 import { differences } from "../../model/database.ts";
-import type {
-  NovaIdentity,
-  NovaLegName,
-  NovaStep,
-  NovaTarget,
-} from "../../model/nova/nova-plan.ts";
+import type { NovaIdentity, NovaTarget } from "../../model/nova/nova-plan.ts";
 import { failpoint } from "../../run/failpoint.ts";
 import { now as moment, rest } from "../../run/process-context.ts";
 import type { RunSession } from "../../run/session.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
-import { type NovaPlan, novaLeg, type novaParts } from "../apply/nova.ts";
 import type { NovaFiles } from "./nova-files.ts";
 import { restOfMinute, runningComputes } from "./rules/running.ts";
-
-/** A watch over the nova-computes of hosts, which starts when it is opened. */
-type ComputeWatch = Awaited<ReturnType<typeof watchComputes>>;
 
 /** @throws MigrationError N2I-E300 with the differences */
 export function checkNova(planned: NovaIdentity, found: NovaIdentity, what = "another nova"): void {
@@ -28,45 +18,29 @@ export function checkNova(planned: NovaIdentity, found: NovaIdentity, what = "an
     throw new MigrationError("N2I-E300", `the plan was made for ${what}: ${changed.join("; ")}`);
 }
 
-interface LockedNova {
-  readonly target: NovaTarget;
-  readonly watch: ComputeWatch;
-  readonly check: () => Promise<void>;
-}
-
-/**
- * Checks that this is the nova of the plans, then locks and watches it during `work`.
- * @throws MigrationError N2I-E310 if a nova-compute of the plans' hosts reported within a minute
- */
-export async function withNova<T>(
-  session: RunSession,
+/** @throws MigrationError N2I-E300 if it is not the nova of the plans */
+export async function novaTargetOf(
   database: Database,
-  plans: readonly NovaFiles[],
-  watching: Watching,
-  work: (lockedNova: LockedNova) => Promise<T>,
-): Promise<T> {
+  plans: readonly Pick<NovaFiles, "header">[],
+): Promise<NovaTarget> {
   const identity = await identifyNova(database);
   for (const { header } of plans) checkNova(header.target, identity);
-  const target = createNovaTarget(database, identity, failpoint);
-  const lock = await target.lock();
-  try {
-    const hosts = [...new Set(plans.flatMap(({ counts }) => counts.stopped))];
-    await session.begin("nova", identity);
-    const watch = await watchComputes(target.beats, hosts, watching, session.stopping);
-    return await work({ target, watch, check: lock.check });
-  } finally {
-    await lock.release();
-  }
+  return createNovaTarget(database, identity, failpoint);
 }
 
-/** The leg of a plan in Nova, with its checks. */
-export function novaLegOf(
-  { watch, check }: Pick<LockedNova, "watch" | "check">,
-  parts: ReturnType<typeof novaParts>,
-  name: NovaLegName,
-  plan: NovaPlan,
-): Leg<NovaStep> {
-  return { ...novaLeg(parts[name], name, plan), check, precondition: watch.inspect };
+/** Locks nova during `work`, which receives the check of the lock. */
+export async function withNovaLock<T>(
+  session: RunSession,
+  { identity, lock }: NovaTarget,
+  work: (check: () => Promise<void>) => Promise<T>,
+): Promise<T> {
+  const { check, release } = await lock();
+  try {
+    await session.begin("nova", identity);
+    return await work(check);
+  } finally {
+    await release();
+  }
 }
 
 /** Marks a failure in one database that happened after the other was changed. */

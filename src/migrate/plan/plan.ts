@@ -142,7 +142,7 @@ async function openNova(
   const database = keep(await openRole("nova-db", novaDb, { readOnly: true }));
   const images = await identified(novaRequest.flavors.images, options);
   const request = { ...novaRequest, flavors: { ...novaRequest.flavors, images } };
-  const api =
-    options.novaApiDb === undefined ? null : keep(await openFlavorApi(options.novaApiDb, true));
+  const { novaApiDb } = options;
+  const api = novaApiDb === undefined ? null : await openFlavorApi(novaApiDb, true, keep);
   return { database, api, request };
 }

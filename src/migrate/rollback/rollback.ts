@@ -13,7 +13,7 @@ import { withSession } from "../../run/session.ts";
 import type { Sink } from "../../run/sink.ts";
 import { stagedTrees } from "../boot/boot-steps.ts";
 import type { ConnectionOptions } from "../flavors/flavor-api.ts";
-import { checkExclusions, removedBy, withExclusions } from "../hosts/exclusions.ts";
+import { checkExclusions, removedBy } from "../hosts/exclusions.ts";
 import { novaStepsBack } from "../hosts/nova-back.ts";
 import { novaPlans } from "../hosts/nova-files.ts";
 import type { Watching } from "../hosts/nova-target.ts";
@@ -45,7 +45,7 @@ export function migrationBack(options: RollbackCommandOptions, watching: Watchin
       const optional = job.nova !== null && options.novaDb !== undefined && !isLoaded;
       const backend = await backendOf(options, { preview }, optional, sink);
       if (backend !== null) keep(backend);
-      return { ...job, backend, connection: options };
+      return { ...job, backend, connection: options, keep };
     },
     question({ entries, backend }) {
       const target = options.all ? "everything" : counted(options.node?.length ?? 0, "machine");
@@ -54,18 +54,11 @@ export function migrationBack(options: RollbackCommandOptions, watching: Watchin
       return `Remove ${target} of this run from ${backend?.label ?? "nova"}?${restore}`;
     },
     async back(job, reportSkipped) {
-      const { run, nova, removed, noNova } = job;
-      const ended = await withExclusions(
-        options.novaDb,
-        removed,
-        nova?.plans ?? [],
-        watching,
-        (inspect) =>
-          withSession(run, (session) =>
-            takeBack(job, { session, inspect, reportSkipped, sink }, { ...watching, seconds: 0 }),
-          ),
+      const { run, noNova } = job;
+      const ended = await withSession(run, (session) =>
+        takeBack(job, { session, reportSkipped, sink }, watching),
       );
-      if (ended !== true) {
+      if (!ended) {
         sink.report(STOPPED);
         return null;
       }

@@ -13,8 +13,12 @@ import { openPlan, sealOf } from "../../run/run.ts";
 import type { Sink } from "../../run/sink.ts";
 import { batchOf, ironicLeg, ironicPart } from "../apply/ironic.ts";
 import { checkEngine, checkIdentity, withIronic } from "../apply/ironic-target.ts";
-import { type Backing, type RollbackRequest, withNovaBack } from "../hosts/nova-back.ts";
-import { previewNova } from "../hosts/nova-preview.ts";
+import {
+  type Backing,
+  previewNova,
+  type RollbackRequest,
+  withNovaBack,
+} from "../hosts/nova-back.ts";
 import { afterNova, type Watching } from "../hosts/nova-target.ts";
 import type { Backend } from "../open/backend.ts";
 import { BACK_AFTER_IRONIC } from "../order.ts";
@@ -28,24 +32,19 @@ export function takeBack(
 ): Promise<boolean> {
   const { reportSkipped, sink } = backing;
   const { backend, plans } = request;
-  return withNovaBack(request, backing, watching, async (nova) => {
-    const excluded = new Map(await nova?.inspect());
+  return withNovaBack(request, backing, watching, async (nova, inspect) => {
+    const excluded = new Map(nova?.changed);
     reportSkipped(
       [...excluded].map(([id, reason]) => ({
         id: `machine:${id}`,
         reason: `${reason}: the whole machine stays`,
       })),
     );
-    const inspect = async (): Promise<void> => {
-      // Nova's lock is idle during Ironic's part, so a loss is detected before each batch.
-      await nova?.check();
-      await backing.inspect();
-    };
     let removed = 0;
     const unchanged = new Map<string, string>();
     for (const sha256 of plans) {
       if (backend === null) break;
-      const undone = await undoPlan(request, { ...backing, inspect }, backend, sha256, excluded);
+      const undone = await undoPlan(request, backing, backend, sha256, { excluded, inspect });
       removed += undone.done;
       for (const [uuid, reason] of undone.unchanged) unchanged.set(uuid, reason);
       if (undone.stopped) return false;
@@ -72,13 +71,13 @@ export function takeBack(
   });
 }
 
-/** Rolls back one plan of the run, and reports it. @param excluded machines to skip */
+/** Rolls back one plan of the run, and reports it. */
 async function undoPlan(
   { run, scope, connection }: RollbackRequest,
-  { session, inspect, reportSkipped, sink }: Backing,
+  { session, reportSkipped, sink }: Backing,
   backend: Backend,
   sha256: string,
-  excluded: Excluded,
+  { excluded, inspect }: { readonly excluded: Excluded; readonly inspect: () => Promise<void> },
 ): Promise<Walked<PlannedMachine>> {
   const { header, footer, lines } = await openPlan(await findPlan(run, sha256));
   const seal = await sealOf(run, connection.keyFile, header.key);

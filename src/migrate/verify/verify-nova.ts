@@ -14,12 +14,10 @@ import {
   openOnNodes,
 } from "../../systems/nova-db/by-node.ts";
 import { openInstances } from "../../systems/nova-db/instances.ts";
-import { identifyNova } from "../../systems/nova-db/plan-open.ts";
-import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { type ConnectionOptions, reopenFlavorApi } from "../flavors/flavor-api.ts";
 import { openAllocated, openProviders } from "../hosts/allocations.ts";
 import type { NovaFiles } from "../hosts/nova-files.ts";
-import { checkNova } from "../hosts/nova-target.ts";
+import { novaTargetOf } from "../hosts/nova-target.ts";
 import { choiceOf } from "../hosts/rules/choice.ts";
 import type { HypervisorsNow } from "../hosts/rules/computes.ts";
 import { ranSince } from "../hosts/rules/running.ts";
@@ -47,16 +45,13 @@ export async function openNovaVerifier(
 ) {
   const readOnly = { readOnly: true };
   const database = keep(await openRole("nova-db", request.novaDb, readOnly));
-  const identity = await identifyNova(database);
-  checkNova(plan.header.target, identity);
-  const flavors = await reopenFlavorApi(plan.header.api, request, true);
-  if (flavors !== null) keep(flavors);
+  const target = await novaTargetOf(database, [plan]);
+  const flavors = await reopenFlavorApi(plan.header.api, request, true, keep);
   await Promise.all([committed(database), flavors?.committed()]);
   const placement =
     request.placementDb === undefined
       ? null
       : keep(await openRole("placement-db", request.placementDb, readOnly));
-  const target = createNovaTarget(database, identity);
   const api = flavors?.target ?? target;
   const beats = await target.beats(plan.counts.stopped);
   const ran = ranSince(beats, await secondsSinceLoad(run, plan.sha256));

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { novaPlanOf } from "../../../src/migrate/hosts/nova-files.ts";
 import { withNovaBackend } from "../../../src/migrate/hosts/nova-side.ts";
 import { inRun, openPlan } from "../../../src/run/run.ts";
 import { withSession } from "../../../src/run/session.ts";
@@ -78,8 +79,9 @@ async function applyWithout(made: PlannedCloud, machines: readonly number[]): Pr
   const watching = { seconds: 0, allowed: false, report: () => undefined };
   await inRun(folder, "apply", { kind: "migration" }, async (run) => {
     const { footer, lines } = await openPlan(`${folder}/plan`);
+    const file = await novaPlanOf(run, footer);
     await withSession(run, (session) =>
-      withNovaBackend(run, session, footer, { ...words, watching, lines }, async (side) => {
+      withNovaBackend(run, session, file, { ...words, watching, lines }, async (side) => {
         assert.ok(side);
         await side.check();
         await side.flavors();

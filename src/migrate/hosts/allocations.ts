@@ -25,8 +25,8 @@ export async function allocationsText(
     const placement = keep(await openRole("placement-db", placementDb, { readOnly: true }));
     const now = { instancesOf: openInstances(nova), allocatedOf: openAllocated(placement) };
     const bare: string[] = [];
-    for await (const { instance } of auditAllocations(regroup(lines(), BATCH), now))
-      bare.push(instance);
+    for await (const batch of regroup(lines(), BATCH))
+      for await (const { instance } of auditAllocations(batch, now)) bare.push(instance);
     if (bare.length === 0) return "every live instance in the plan has an allocation";
     return `${counted(bare.length, "live instance has", "live instances have")} none: ${listed(bare, NAMES)}. To create one: ${heal()}`;
   });

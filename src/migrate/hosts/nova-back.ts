@@ -26,7 +26,7 @@ import { novaTargetOf, type Watching, withNovaLock } from "./nova-target.ts";
 import { type NewCompute, newComputes, type PlacedMachine } from "./rules/computes.ts";
 
 /** The part of Nova's rows to roll back. */
-export interface NovaScope {
+interface NovaScope {
   /** Plans that changed rows, newest first. */
   readonly plans: readonly NovaFiles[];
   readonly all: boolean;

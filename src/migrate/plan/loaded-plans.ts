@@ -5,8 +5,6 @@ import { findPlan } from "../../run/files/plan-folder.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { openPlan, PLAN } from "../../run/run.ts";
 
-type Opened = Awaited<ReturnType<typeof openPlan>>;
-
 /** Plans with rows in Ironic, according to the journal, newest first. */
 export function plansInIronic(entries: Entries): readonly string[] {
   return plansOf(entries, IRONIC).filter((sha256) => isInIronic(entries, sha256));
@@ -18,17 +16,26 @@ export function isInIronic(entries: Entries, sha256: string, part = IRONIC): boo
   return ownership.started.some((span) => wasStarted(ownership, span));
 }
 
+export interface RunPlan {
+  readonly sha256: string;
+  readonly origins: Origins;
+  readonly lines: () => AsyncIterable<readonly PlannedMachine[]>;
+}
+
 /** The current plan and others with machines in Ironic, newest first. @throws N2I-E110 */
 export async function plansOfRun(
   run: RunFolder,
-  present: Opened,
+  present: Awaited<ReturnType<typeof openPlan>>,
   entries: Entries,
 ): Promise<readonly RunPlan[]> {
-  const plans = [runPlan(present)];
+  const plans = [present];
   for (const sha256 of plansInIronic(entries))
-    if (sha256 !== present.footer.sha256)
-      plans.push(runPlan(await openPlan(await findPlan(run, sha256))));
-  return plans;
+    if (sha256 !== present.footer.sha256) plans.push(await openPlan(await findPlan(run, sha256)));
+  return plans.map(({ header: { origins }, footer: { sha256 }, lines }) => ({
+    sha256,
+    origins,
+    lines,
+  }));
 }
 
 export async function* linesOf(
@@ -87,14 +94,4 @@ async function* endedIn(
       if (isEnded) yield line;
     }
   }
-}
-
-function runPlan({ header, footer, lines }: Opened): RunPlan {
-  return { sha256: footer.sha256, origins: header.origins, lines };
-}
-
-export interface RunPlan {
-  readonly sha256: string;
-  readonly origins: Origins;
-  readonly lines: () => AsyncIterable<readonly PlannedMachine[]>;
 }

@@ -1,9 +1,37 @@
 import { MigrationError } from "../../lib/error.ts";
+import type { Machine } from "../../model/machine.ts";
 import type { MachineOf } from "../../model/power.ts";
 import { openSnapshot, SNAPSHOT } from "../../run/run.ts";
-import { machineOf } from "./machine-names.ts";
 
-type Lines = AsyncIterator<readonly (readonly [number, MachineOf])[]>;
+type Snapshot = Awaited<ReturnType<typeof openSnapshot>>;
+
+/** @param requested bm_nodes.ids. Null: all */
+export async function machinesOf(
+  snapshot: Snapshot,
+  requested: ReadonlySet<number> | null,
+): Promise<ReadonlyMap<number, MachineOf>> {
+  const found = new Map<number, MachineOf>();
+  if (requested?.size === 0) return found;
+  for await (const batch of namesIn(snapshot))
+    for (const [id, machine] of batch) if (requested?.has(id) !== false) found.set(id, machine);
+  return found;
+}
+
+/** The names of a machine for people. */
+export function machineOf({ node, nova }: Pick<Machine, "node" | "nova">): MachineOf {
+  const { uuid, pm_address: address, service_host: host, instance_uuid: instance } = node;
+  const name = nova?.instance?.display_name ?? node.instance_name;
+  return { uuid, name, address, host, instance };
+}
+
+async function* namesIn(snapshot: Snapshot | null) {
+  for await (const batch of snapshot?.lines() ?? [])
+    yield batch.flatMap((line) =>
+      "orphan" in line ? [] : [[line.node.id, machineOf(line)] as const],
+    );
+}
+
+type Lines = ReturnType<typeof namesIn>;
 
 /** Restarts of the snapshot before all of it is cached, for lists that are not in its order. */
 const RESTARTS = 3;
@@ -23,7 +51,7 @@ export function machineFinder(run: string) {
       if (!(cause instanceof MigrationError)) throw cause;
       return null;
     });
-    return snapshot === null ? nothing() : machines(snapshot.lines());
+    return namesIn(snapshot);
   };
   const read = async (id: number): Promise<void> => {
     lines ??= await begin();
@@ -40,7 +68,7 @@ export function machineFinder(run: string) {
       if (id < last) {
         restarts += 1;
         complete = restarts > RESTARTS;
-        await lines?.return?.();
+        await lines?.return(undefined);
         [lines, near, top] = [null, new Map(), -1];
       }
       await read(id);
@@ -48,22 +76,11 @@ export function machineFinder(run: string) {
     }
     return near.get(id) ?? null;
   };
-  return { find, close: async () => void (await lines?.return?.()) };
+  return { find, close: async () => void (await lines?.return(undefined)) };
 }
 
 /** After an unreadable line, no more machines are known. */
 function unread(cause: unknown): IteratorReturnResult<undefined> {
   if (!(cause instanceof MigrationError)) throw cause;
   return { done: true, value: undefined };
-}
-
-async function* nothing(): AsyncGenerator<never> {}
-
-async function* machines(
-  batches: ReturnType<Awaited<ReturnType<typeof openSnapshot>>["lines"]>,
-): AsyncGenerator<readonly (readonly [number, MachineOf])[]> {
-  for await (const batch of batches)
-    yield batch.flatMap((line) =>
-      "orphan" in line ? [] : [[line.node.id, machineOf(line)] as const],
-    );
 }

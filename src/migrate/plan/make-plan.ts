@@ -5,7 +5,7 @@ import { blocks, type Finding } from "../../model/findings.ts";
 import type { Release, Target } from "../../model/ironic/target.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { Site } from "../../model/mapping.ts";
-import { MACHINES, type NovaPlanCounts } from "../../model/nova/nova-plan.ts";
+import { MACHINES } from "../../model/nova/nova-plan.ts";
 import type { PlannedMachine, Verdict } from "../../model/plan.ts";
 import type { ConductorIpmitool } from "../../model/power.ts";
 import { failpoint } from "../../run/failpoint.ts";
@@ -24,18 +24,6 @@ import { inspectCharset, preflight } from "./rules/preflight.ts";
 
 /** Plans Nova's rows while the plan processes its machines. */
 type NovaPlanner = Awaited<ReturnType<typeof planNova>>;
-
-interface Planned {
-  readonly header: PlanHeader;
-  readonly counts: PlanCounts;
-  readonly sha256: string;
-  /** Findings known after the last machine. The plan counts them, and the summary shows them. */
-  readonly late: readonly Finding[];
-  /** The conductors for the machines, as text for people. */
-  readonly conductors: string;
-  /** Steps on Nova's own rows. Null if they are not planned. */
-  readonly nova: NovaPlanCounts | null;
-}
 
 /** Exceptions that the operator allows. The plan records them. */
 interface Allowed {
@@ -78,7 +66,7 @@ export async function makePlan(
   from: Sources,
   ironic: Destination,
   extras: PlanExtras,
-): Promise<Planned> {
+) {
   const { nova } = extras;
   try {
     const thinking = await prepare(from, ironic);
@@ -92,8 +80,15 @@ export async function makePlan(
       const counts = tally.counts();
       const about = { ...header, counts, nova: nova?.about() ?? null };
       const sha256 = await plan.finish(about, () => failpoint("plan.between"));
-      const { text } = conductors;
-      return { header, counts, sha256, late, conductors: text, nova: about.nova?.counts ?? null };
+      return {
+        ...{ header, counts, sha256 },
+        /** Findings known after the last machine. The plan counts them, and the summary shows them. */
+        late,
+        /** The conductors for the machines, as text for people. */
+        conductors: conductors.text,
+        /** Steps on Nova's own rows. Null if they are not planned. */
+        nova: about.nova?.counts ?? null,
+      };
     } catch (error) {
       await plan.abandon();
       throw error;

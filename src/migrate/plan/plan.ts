@@ -19,7 +19,7 @@ import { NO_SITE } from "../mapping/site.ts";
 import { openBackend, type TargetOptions } from "../open/backend.ts";
 import { loadMappings } from "../open/documents.ts";
 import { POWER, powerOf } from "../power/power-file.ts";
-import { machineOf } from "./machine-names.ts";
+import { machineOf } from "./machine-finder.ts";
 import { type Destination, makePlan, type Sources } from "./make-plan.ts";
 import { openProposal } from "./propose.ts";
 import { onceLoaded, slowDelete } from "./rules/delete-cost.ts";

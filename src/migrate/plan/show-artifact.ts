@@ -4,12 +4,9 @@ import { MigrationError, orNull } from "../../lib/error.ts";
 import { isObject, type JsonObject, parsedJson } from "../../lib/json.ts";
 import type { ArtefactKind, MachinesHeader } from "../../model/artefact.ts";
 import type { Finding } from "../../model/findings.ts";
-import type { Entries } from "../../model/journal.ts";
-import type { SnapshotLine } from "../../model/machine.ts";
 import type { PlannedMove } from "../../model/nova/host-move.ts";
 import type { NovaStep } from "../../model/nova/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import type { MachinesOf, PowerReading } from "../../model/power.ts";
 import { openArtefact } from "../../run/files/artefact-reader.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import { MANIFEST, openManifest } from "../../run/files/plan-folder.ts";
@@ -19,36 +16,10 @@ import { checkHome, openPlan, openSnapshot, PLAN, SNAPSHOT } from "../../run/run
 import { linesOf } from "../../systems/logs/scan.ts";
 import { openNovaFiles } from "../hosts/nova-files.ts";
 import { openPower } from "../power/power-file.ts";
-import { machinesOf } from "./machine-names.ts";
+import { machinesOf } from "./machine-finder.ts";
 
 /** An artifact of a run that can be printed row by row. */
-export type ShowableArtifact = Artefact & { readonly run: string };
-
-type Artefact =
-  | {
-      readonly kind: "power";
-      /** Ordered by their first machine. */
-      readonly readings: () => AsyncIterable<readonly PowerReading[]>;
-      readonly machines: MachinesOf;
-    }
-  | { readonly kind: "moves"; readonly lines: () => AsyncIterable<readonly PlannedMove[]> }
-  | { readonly kind: "snapshot"; readonly lines: () => AsyncIterable<readonly SnapshotLine[]> }
-  | {
-      readonly kind: "machines";
-      readonly origins: MachinesHeader["origins"];
-      readonly lines: () => AsyncIterable<readonly PlannedMachine[]>;
-    }
-  | {
-      readonly kind: "nova";
-      readonly steps: () => AsyncIterable<readonly NovaStep[]>;
-      readonly findings: () => AsyncIterable<readonly Finding[]>;
-    }
-  | Record;
-
-type Record =
-  | { readonly kind: "journal"; readonly entries: Entries }
-  | { readonly kind: "log"; readonly facts: () => AsyncIterable<JsonObject> }
-  | { readonly kind: "window"; readonly entries: Awaited<ReturnType<typeof readWindow>> };
+export type ShowableArtifact = Awaited<ReturnType<typeof openArtifact>>;
 
 /**
  * Opens a snapshot, power readings, a plan by its folder or manifest, a file of a plan, or a record
@@ -56,7 +27,7 @@ type Record =
  * @param nova of a plan: its Nova rows instead of its machines
  * @throws MigrationError N2I-E110 to N2I-E114
  */
-export async function openArtifact(path: string, nova: boolean): Promise<ShowableArtifact> {
+export async function openArtifact(path: string, nova: boolean) {
   const file = fullName(path);
   const folder = folderOf(file);
   if (folder !== null && !existsSync(join(folder, MANIFEST)))
@@ -80,16 +51,16 @@ function fullName(file: string): string {
 }
 
 /** Recognizes records by file name, because they have no footer. */
-async function recordOf(file: string): Promise<Record | null> {
+async function recordOf(file: string) {
   const run = { path: dirname(file) };
   if (!existsSync(file)) return null;
   switch (basename(file)) {
     case "journal.jsonl":
-      return { kind: "journal", entries: (await readJournal(run)).entries };
+      return { kind: "journal" as const, entries: (await readJournal(run)).entries };
     case "window.jsonl":
-      return { kind: "window", entries: await readWindow(run) };
+      return { kind: "window" as const, entries: await readWindow(run) };
     case "log.jsonl":
-      return { kind: "log", facts: () => factsOf(file) };
+      return { kind: "log" as const, facts: () => factsOf(file) };
     default:
       return null;
   }
@@ -102,21 +73,21 @@ async function* factsOf(path: string): AsyncGenerator<JsonObject> {
   }
 }
 
-async function fileOf(file: string): Promise<Artefact> {
+async function fileOf(file: string) {
   const linesIn = async <Line>(kind: ArtefactKind) =>
     (await orNull(openArtefact<JsonObject, Line>(file, kind), OTHER))?.lines;
   const machines = openArtefact<MachinesHeader, PlannedMachine>(file, "machines", checkHome);
   const plan = await orNull(machines, OTHER);
-  if (plan !== null) return { kind: "machines", origins: plan.header.origins, lines: plan.lines };
+  if (plan !== null) return machinesIn(plan);
   const moves = await linesIn<PlannedMove>("moves");
-  if (moves !== undefined) return { kind: "moves", lines: moves };
+  if (moves !== undefined) return { kind: "moves" as const, lines: moves };
   const power = await orNull(powerFile(file), OTHER);
   if (power !== null) return power;
   const steps = await linesIn<NovaStep>("nova");
-  if (steps !== undefined) return { kind: "nova", steps, findings: NONE };
+  if (steps !== undefined) return { kind: "nova" as const, steps, findings: NONE };
   const findings = await linesIn<Finding>("nova-findings");
-  if (findings !== undefined) return { kind: "nova", steps: NONE, findings };
-  return { kind: "snapshot", lines: (await openSnapshot(file)).lines };
+  if (findings !== undefined) return { kind: "nova" as const, steps: NONE, findings };
+  return { kind: "snapshot" as const, lines: (await openSnapshot(file)).lines };
 }
 
 function folderOf(file: string): string | null {
@@ -124,28 +95,37 @@ function folderOf(file: string): string | null {
   return statSync(file, { throwIfNoEntry: false })?.isDirectory() === true ? file : null;
 }
 
-async function powerFile(file: string): Promise<Artefact> {
+async function powerFile(file: string) {
   const power = await openPower(file);
   const snapshot = await orNull(openSnapshot(join(dirname(file), SNAPSHOT)), "N2I-E110");
   const machines = snapshot === null ? new Map<number, never>() : await machinesOf(snapshot, null);
-  return { kind: "power", readings: power.lines, machines };
+  return { kind: "power" as const, readings: power.lines, machines };
 }
 
-async function planOf(folder: string): Promise<Artefact> {
+async function planOf(folder: string) {
   if (isOfHosts((await openManifest(folder)).manifest))
-    return { kind: "moves", lines: (await openMovePlan(folder)).lines };
-  const { header, lines } = await openPlan(folder);
-  return { kind: "machines", origins: header.origins, lines };
+    return { kind: "moves" as const, lines: (await openMovePlan(folder)).lines };
+  return machinesIn(await openPlan(folder));
 }
 
-async function novaOf(folder: string): Promise<Artefact> {
+function machinesIn({
+  header: { origins },
+  lines,
+}: {
+  readonly header: Pick<MachinesHeader, "origins">;
+  readonly lines: () => AsyncIterable<readonly PlannedMachine[]>;
+}) {
+  return { kind: "machines" as const, origins, lines };
+}
+
+async function novaOf(folder: string) {
   if (isOfHosts((await openManifest(folder)).manifest)) return stepsOfMoves(folder);
   const files = await openNovaFiles(await openManifest(folder));
   if (files === null) throw new MigrationError("N2I-E114", `${folder} was made without Nova`);
-  return { kind: "nova", steps: files.all, findings: files.findings };
+  return { kind: "nova" as const, steps: files.all, findings: files.findings };
 }
 
-async function stepsOfMoves(folder: string): Promise<Artefact> {
+async function stepsOfMoves(folder: string) {
   const { manifest, lines } = await openMovePlan(folder);
   async function* steps(): AsyncGenerator<readonly NovaStep[]> {
     for await (const batch of lines()) yield batch.flatMap((line) => line.steps);
@@ -155,7 +135,7 @@ async function stepsOfMoves(folder: string): Promise<Artefact> {
     for await (const batch of lines()) yield batch.flatMap((line) => line.findings);
     yield manifest.findings;
   }
-  return { kind: "nova", steps, findings };
+  return { kind: "nova" as const, steps, findings };
 }
 
 async function* NONE(): AsyncGenerator<never> {}

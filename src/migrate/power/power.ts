@@ -5,7 +5,7 @@ import { saveOptions } from "../../run/saved-options.ts";
 import type { Sink } from "../../run/sink.ts";
 import { openNative } from "../../systems/bmc/power-ask.ts";
 import { loadMappings } from "../open/documents.ts";
-import { machinesOf } from "../plan/machine-names.ts";
+import { machinesOf } from "../plan/machine-finder.ts";
 import { askFleet } from "./ask-bmcs.ts";
 import { inOrder } from "./power-file.ts";
 import { type PowerFor, powerFor } from "./power-for.ts";

@@ -1,9 +1,9 @@
 import { MigrationError } from "../../lib/error.ts";
 import { counted } from "../../lib/text.ts";
-import type { Footer, PlanCounts, RowVerdict } from "../../model/artefact.ts";
+import type { RowVerdict } from "../../model/artefact.ts";
 import type { SameSecret } from "../../model/compare.ts";
 import type { Verifier } from "../../model/ironic/target.ts";
-import { closing, type Keep } from "../../run/databases.ts";
+import { closing } from "../../run/databases.ts";
 import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
 import { recordWindow } from "../../run/files/window-file.ts";
 import { isRehearsed, openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../../run/run.ts";
@@ -21,8 +21,6 @@ import type { Used } from "./rules/used.ts";
 import { verify } from "./rules/verify.ts";
 import { rememberVerified, type Since, sinceNow } from "./verified-file.ts";
 import { openNovaVerifier } from "./verify-nova.ts";
-
-type NovaVerifier = Awaited<ReturnType<typeof openNovaVerifier>>;
 
 export interface VerifyRequest extends TargetOptions {
   readonly run: string;
@@ -90,8 +88,16 @@ export async function verifyRun(request: VerifyRequest, sink: Sink) {
   const opened = await openToVerify(request);
   const { run, plan, seal, mappings } = opened;
   const logs = await logsAt(request.computeLog ?? []);
+  const files = await novaPlanOf(run, plan.footer);
+  const { novaDb } = request;
+  if (novaDb !== undefined && files === null)
+    throw new MigrationError("N2I-E114", `${run.path}/${PLAN} was made without Nova`);
+  const novaSkipped = novaDb === undefined && files !== null;
   const verified = await closing(async (keep) => {
-    const nova = await openNovaForVerify(run, plan.footer, request, keep);
+    const nova =
+      novaDb === undefined || files === null
+        ? null
+        : await openNovaVerifier(run, files, { ...request, novaDb }, keep);
     const access = { readOnly: true };
     const backend = keep(await openBackend(request, mappings, access, sink.report));
     checkEngine(plan.header.target, backend);
@@ -103,13 +109,12 @@ export async function verifyRun(request: VerifyRequest, sink: Sink) {
     return compare(plan, target.verifier, backend.same(seal), sink, how);
   });
   const faults = logs.length === 0 ? 0 : await listFaults(logs, startedIn, sink);
-  const unreadNova = request.novaDb === undefined ? await novaPlanOf(run, plan.footer) : null;
-  const equal = isEqual(verified) && unreadNova === null && faults === 0;
+  const equal = isEqual(verified) && !novaSkipped && faults === 0;
   const ironic = isEqual({ ...verified, nova: null });
   const found = request.final ? { final: equal } : { rows: equal };
   await keepVerified(opened, { ...found, ironic }, sink);
   return {
-    ...{ ...verified, novaSkipped: unreadNova !== null },
+    ...{ ...verified, novaSkipped },
     computes: logs.length === 0 ? null : { logs: logs.length, faults },
     accept: (logged: string) => acceptLogs(opened, "final", logged, sink),
   };
@@ -121,26 +126,11 @@ async function* startedIn(lines: (from: number) => ReturnType<typeof linesOf>, f
   yield* computeFaults(start, lines(Math.max(start?.line ?? 1, from)));
 }
 
-/** Opens Nova before the comparison. Null without it. */
-async function openNovaForVerify(
-  run: RunFolder,
-  plan: Footer<PlanCounts>,
-  request: VerifyRequest,
-  keep: Keep,
-): Promise<NovaVerifier | null> {
-  const { novaDb } = request;
-  if (novaDb === undefined) return null;
-  const files = await novaPlanOf(run, plan);
-  if (files === null)
-    throw new MigrationError("N2I-E114", `${run.path}/${PLAN} was made without Nova`);
-  return openNovaVerifier(run, files, { ...request, novaDb }, keep);
-}
-
 interface How {
   readonly all?: boolean;
   /** Nova should manage the machines. */
   readonly settled?: boolean;
-  readonly nova?: NovaVerifier | null;
+  readonly nova?: Awaited<ReturnType<typeof openNovaVerifier>> | null;
   readonly title?: string;
 }
 

@@ -146,9 +146,6 @@ async function told(
   line: Partial<PlannedMachine> = {},
   words: readonly string[] = [],
 ): Promise<readonly string[]> {
-  const machines = async function* () {
-    yield await Promise.resolve([{ ...LINE, ...line }]);
-  };
   const rows = new Map(row === null ? [] : [[INSTANCE, { ...ROW, ...row }]]);
   const faults: string[] = [];
   const now = {
@@ -156,7 +153,7 @@ async function told(
     instancesOf: () => Promise.resolve(rows),
     onNodes: () => Promise.resolve(new Map()),
   };
-  const found = auditInstances(machines(), now, choiceOf(words));
+  const found = auditInstances([{ ...LINE, ...line }], now, choiceOf(words));
   for await (const { fault } of found) faults.push(fault);
   return faults;
 }

@@ -35,117 +35,91 @@ export interface FlavorsRequest {
   readonly copies: boolean;
 }
 
-interface PlannedFlavors {
-  readonly steps: readonly NovaStep[];
-  readonly findings: readonly Finding[];
-}
-
 /**
  * Plans the extra specs of flavors, except deleted ones without instances. @param at naive UTC
  * @source facts/nova-bm.md 4; facts/systems.md D3
  */
 export function planFlavors(
-  { schema, flavors, specs, hosts }: FlavorRows,
+  { schema, flavors, specs: all, hosts }: FlavorRows,
   facts: FlavorFacts,
   request: FlavorsRequest,
   at: string,
-): PlannedFlavors {
-  const byFlavor = grouped(specs, ({ instance_type_id }) => instance_type_id);
-  const planned = flavors.map((flavor): PlannedFlavors => {
-    const flavorSpecs = byFlavor.get(flavor.id) ?? [];
+) {
+  const byFlavor = grouped(all, ({ instance_type_id }) => instance_type_id);
+  const steps: NovaStep[] = [];
+  const findings: Finding[] = [];
+  for (const flavor of flavors) {
+    const specs = byFlavor.get(flavor.id) ?? [];
     const used = hosts.get(flavor.id) ?? [];
-    const images = flavorSpecs.filter(({ key }) => key === KERNEL || key === RAMDISK);
+    const hasImages = specs.some(isImage);
     const isChosen = [flavor.name, flavor.flavorid].some((one) => request.selected.has(one ?? ""));
     const wasDeleted = isDeleted(flavor);
-    if (wasDeleted && used.length === 0) return NOTHING;
-    if (images.length === 0 && !facts.flavors.has(flavor.id) && !isChosen) return NOTHING;
+    if (wasDeleted && used.length === 0) continue;
+    if (!hasImages && !facts.flavors.has(flavor.id) && !isChosen) continue;
     // A server that was never scheduled has no host, so its flavor can have a resource class.
     const elsewhere = used.filter((host) => host !== "" && !facts.hosts.has(host));
-    const plan = { schema, flavor, specs: flavorSpecs, at };
-    const parts = [
-      imagesOf({ ...plan, specs: images }, request.images, isChosen),
-      neverMatching(plan, facts),
-      elsewhere.length === 0
-        ? NOTHING
-        : only("N2I-D233", plan, `instances with this flavor are on ${listed(elsewhere, 5)}`),
-      request.classes && elsewhere.length === 0 && !wasDeleted ? classOf(plan, facts) : NOTHING,
-    ];
-    const all = mergePlans(parts);
-    return wasDeleted && all.steps.length > 0
-      ? { ...all, findings: [...all.findings, findingOf("N2I-D235", plan, "instances use it")] }
-      : all;
-  });
-  return mergePlans(planned);
+    const make = MAKERS[schema];
+    const note: FlavorContext["note"] = (code, message) =>
+      void findings.push(finding(code, make.location(flavor), message));
+    const context = { make, flavor, specs, at, steps, note };
+    const before = steps.length;
+    planImages(context, request.images, isChosen);
+    noteNeverMatching(context, facts);
+    if (elsewhere.length > 0)
+      note("N2I-D233", `instances with this flavor are on ${listed(elsewhere, 5)}`);
+    else if (request.classes && !wasDeleted) planClass(context, facts);
+    if (wasDeleted && steps.length > before) note("N2I-D235", "instances use it");
+  }
+  return { steps, findings };
 }
 
 function isDeleted({ deleted }: FlavorRow): boolean {
   return deleted !== 0 && deleted !== null;
 }
 
-const NOTHING: PlannedFlavors = { steps: [], findings: [] };
-
-function mergePlans(parts: readonly PlannedFlavors[]): PlannedFlavors {
-  return {
-    steps: parts.flatMap(({ steps }) => steps),
-    findings: parts.flatMap(({ findings }) => findings),
-  };
+function isImage({ key }: SpecRow): boolean {
+  return key === KERNEL || key === RAMDISK;
 }
 
 interface FlavorContext {
-  readonly schema: FlavorDatabase;
+  readonly make: (typeof MAKERS)[FlavorDatabase];
   readonly flavor: FlavorRow;
   readonly specs: readonly SpecRow[];
   readonly at: string;
+  /** Receives the steps. */
+  readonly steps: NovaStep[];
+  readonly note: (code: Finding["code"], message: string) => void;
 }
 
-function findingOf(
-  code: Finding["code"],
-  { schema, flavor }: FlavorContext,
-  message: string,
-): Finding {
-  return finding(code, MAKERS[schema].location(flavor), message);
+function setSpec({ make, flavor, steps }: FlavorContext, spec: SpecRow, to: string): void {
+  if (spec.value !== to) steps.push(make.set(spec, flavor, to));
 }
 
-/** A finding without a step. */
-function only(code: Finding["code"], context: FlavorContext, message: string): PlannedFlavors {
-  return { steps: [], findings: [findingOf(code, context, message)] };
-}
-
-function setSpec(
-  { schema, flavor }: FlavorContext,
-  spec: SpecRow,
-  to: string,
-): readonly NovaStep[] {
-  return spec.value === to ? [] : [MAKERS[schema].set(spec, flavor, to)];
-}
-
-function imagesOf(context: FlavorContext, images: Images, isChosen: boolean): PlannedFlavors {
-  const { schema, flavor, specs, at } = context;
-  const make = MAKERS[schema];
+function planImages(context: FlavorContext, images: Images, isChosen: boolean): void {
+  const { make, flavor, at, steps, note } = context;
+  const specs = context.specs.filter(isImage);
   const keys = new Set(specs.map(({ key }) => key));
   if (keys.size === 1 && !isChosen) {
-    const [key] = keys;
-    return only("N2I-D230", context, `it has only ${key}`);
+    note("N2I-D230", `it has only ${[...keys].join()}`);
+    return;
   }
   switch (images.do) {
     case "keep":
-      return specs.length === 0 ? NOTHING : only("N2I-D231", context, [...keys].join(", "));
+      if (specs.length > 0) note("N2I-D231", [...keys].join(", "));
+      return;
     case "delete":
-      return { steps: specs.map((spec) => make.remove(spec, flavor, at)), findings: [] };
+      steps.push(...specs.map((spec) => make.remove(spec, flavor, at)));
+      return;
     case "point": {
       const ids = new Map([
         [KERNEL, images.kernel],
         [RAMDISK, images.ramdisk],
       ]);
+      for (const spec of specs) setSpec(context, spec, ids.get(spec.key) ?? "");
       // A deleted flavor gets no new extra specs, because its deletion also deleted them.
-      const missing = [...ids].filter(([key]) => !keys.has(key) && isChosen && !isDeleted(flavor));
-      return {
-        findings: [],
-        steps: [
-          ...specs.flatMap((spec) => setSpec(context, spec, ids.get(spec.key) ?? "")),
-          ...missing.map(([key, value]) => make.add(flavor, key, value, at)),
-        ],
-      };
+      if (isChosen && !isDeleted(flavor))
+        for (const [key, value] of ids)
+          if (!keys.has(key)) steps.push(make.add(flavor, key, value, at));
     }
   }
 }
@@ -157,8 +131,8 @@ function scopedKey(key: string): string | null {
   return scope === "capabilities" ? rest.join(":") : null;
 }
 
-function neverMatching(context: FlavorContext, { advertised }: FlavorFacts): PlannedFlavors {
-  const never = context.specs.flatMap(({ key, value }) => {
+function noteNeverMatching({ specs, note }: FlavorContext, { advertised }: FlavorFacts): void {
+  const never = specs.flatMap(({ key, value }) => {
     const scoped = scopedKey(key);
     if (scoped === null) return [];
     const values = advertised.get(scoped);
@@ -167,7 +141,7 @@ function neverMatching(context: FlavorContext, { advertised }: FlavorFacts): Pla
     if (values.has(text) || OPERATOR.test(text)) return [];
     return [`${key} is ${show(text)}, and machines have ${listed([...values].map(show), 3)}`];
   });
-  return never.length === 0 ? NOTHING : only("N2I-D232", context, never.join(", "));
+  if (never.length > 0) note("N2I-D232", never.join(", "));
 }
 
 /**
@@ -178,27 +152,24 @@ export function customClass(name: string): string {
   return `CUSTOM_${name.replaceAll(/[^0-9A-Za-z]+/g, "_").toUpperCase()}`;
 }
 
-function classOf(context: FlavorContext, { flavors, classes }: FlavorFacts): PlannedFlavors {
-  const { schema, flavor, specs, at } = context;
+function planClass(context: FlavorContext, { flavors, classes }: FlavorFacts): void {
+  const { make, flavor, specs, at, steps, note } = context;
   const of = [...(flavors.get(flavor.id) ?? classes)];
   const [first] = of;
   if (first === undefined || first === null || of.length > 1) {
     const names = of.map((name) => name ?? "none").join(", ");
-    return only("N2I-D234", context, names || "no machine has one");
+    note("N2I-D234", names || "no machine has one");
+    return;
   }
   const resources = {
     [`resources:${customClass(first)}`]: "1",
     ...{ "resources:VCPU": "0", "resources:MEMORY_MB": "0", "resources:DISK_GB": "0" },
   };
-  return {
-    findings: [],
-    steps: Object.entries(resources).flatMap(([key, value]) => {
-      const existing = specs.filter((spec) => spec.key === key);
-      return existing.length === 0
-        ? [MAKERS[schema].add(flavor, key, value, at)]
-        : existing.flatMap((spec) => setSpec(context, spec, value));
-    }),
-  };
+  for (const [key, value] of Object.entries(resources)) {
+    const existing = specs.filter((spec) => spec.key === key);
+    if (existing.length === 0) steps.push(make.add(flavor, key, value, at));
+    for (const spec of existing) setSpec(context, spec, value);
+  }
 }
 
 /** Conflicts between all machines and the flavor options. */

@@ -1,3 +1,4 @@
+import { textOrNull } from "../../../lib/json.ts";
 import type { InstanceRow } from "../../../model/nova/nova-rows.ts";
 import { isLoaded, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
 import { customClass } from "../../flavors/rules/flavors.ts";
@@ -22,26 +23,18 @@ export interface AllocationsNow {
 
 /** Live instances without an allocation, which nothing else reports. */
 export async function* auditAllocations(
-  machines: AsyncIterable<readonly PlannedMachine[]>,
+  batch: readonly PlannedMachine[],
   { instancesOf, allocatedOf }: AllocationsNow,
 ) {
-  for await (const batch of machines) {
-    const lines = batch.filter(isLoaded);
-    const uuids = lines.flatMap((line) => instanceOn(line) ?? []);
-    const rows = await instancesOf(uuids);
-    const allocated = await allocatedOf(uuids);
-    for (const line of lines) {
-      const uuid = instanceOn(line)?.toLowerCase();
-      const row = uuid === undefined ? undefined : rows.get(uuid);
-      if (uuid === undefined || row === undefined || (row.deleted ?? 0) !== 0) continue;
-      if (allocated.has(uuid)) continue;
-      yield { machine: line.uuid, instance: uuid, resource_class: classOf(line) };
-    }
+  const lines = batch.filter(isLoaded);
+  const uuids = lines.flatMap((line) => instanceOn(line) ?? []);
+  const rows = await instancesOf(uuids);
+  const allocated = await allocatedOf(uuids);
+  for (const line of lines) {
+    const instance = instanceOn(line)?.toLowerCase() ?? "";
+    const row = rows.get(instance);
+    if (row === undefined || (row.deleted ?? 0) !== 0 || allocated.has(instance)) continue;
+    const name = textOrNull(nodeOf(line.records)?.resource_class);
+    yield { machine: line.uuid, instance, resource_class: name && customClass(name) };
   }
-}
-
-/** `CUSTOM_..`. Null if the machine has none. */
-function classOf({ records }: PlannedMachine): string | null {
-  const name = nodeOf(records)?.resource_class;
-  return typeof name === "string" ? customClass(name) : null;
 }

@@ -11,24 +11,12 @@ type Choosable = Pick<PlannedMachine, "service_host"> & {
   readonly records: readonly Pick<Desired, "resource" | "row">[];
 };
 
-type Selector = (machine: Choosable) => string | null;
-
 /** Prefixes in `--compute-host group:rack7=NAME`. The default is host. */
-const SELECTORS: { readonly [kind: string]: Selector } = {
+const SELECTORS: { readonly [kind: string]: (machine: Choosable) => string | null } = {
   host: ({ service_host }) => service_host,
-  group: (machine) => columnOf(machine, "conductor_group"),
-  shard: (machine) => columnOf(machine, "shard"),
+  group: ({ records }) => textOrNull(nodeOf(records)?.conductor_group),
+  shard: ({ records }) => textOrNull(nodeOf(records)?.shard),
 };
-
-function columnOf({ records }: Choosable, column: string): string | null {
-  return textOrNull(nodeOf(records)?.[column]);
-}
-
-interface Rule {
-  /** Null: every machine. */
-  readonly by: { readonly select: Selector; readonly kind: string; readonly value: string } | null;
-  readonly to: string;
-}
 
 /** The part of a value before `=`, and the machines it matches. */
 interface HostSelector {
@@ -37,22 +25,21 @@ interface HostSelector {
   readonly matches: (machine: Choosable) => boolean;
 }
 
-/** The compute host for the rows of each machine. */
-export interface Choice {
-  /** Null: the current host. */
-  readonly of: (machine: Choosable) => string | null;
-  /** New hosts, with the old hosts they may replace. Null: every old host. */
-  readonly targets: ReadonlyMap<string, readonly string[] | null>;
-  /** The selectors, without values that apply to all machines. */
-  readonly selectors: readonly HostSelector[];
+interface Rule {
+  /** Null: every machine. */
+  readonly by: HostSelector | null;
+  readonly to: string;
 }
+
+/** The compute host for the rows of each machine. */
+export type Choice = ReturnType<typeof choiceOf>;
 
 /**
  * Parses `NAME`, `HOST=NAME`, `group:GROUP=NAME` and `shard:SHARD=NAME`. The first match applies,
  * and a bare NAME matches all. For a host name that looks like a selector, use `host:HOST=NAME`.
  * @throws MigrationError N2I-E100, also if two values name different hosts for the same machines
  */
-export function choiceOf(values: readonly string[]): Choice {
+export function choiceOf(values: readonly string[]) {
   const all = values.map(ruleOf);
   // Specific values come before the value for all machines.
   const rules = [...all.filter(({ by }) => by !== null), ...all.filter(({ by }) => by === null)];
@@ -64,14 +51,13 @@ export function choiceOf(values: readonly string[]): Choice {
     else targets.set(to, [...(sources ?? []), by.value]);
   }
   return {
+    /** New hosts, with the old hosts they may replace. Null: every old host. */
     targets,
-    selectors: rules.flatMap(({ by }) => {
-      if (by === null) return [];
-      const { kind, value, select } = by;
-      return [{ kind, value, matches: (machine) => select(machine) === value }];
-    }),
-    of: (machine) =>
-      rules.find(({ by }) => by === null || by.select(machine) === by.value)?.to ?? null,
+    /** The selectors, without values that apply to all machines. */
+    selectors: rules.flatMap(({ by }) => by ?? []),
+    /** Null: the current host. */
+    of: (machine: Choosable): string | null =>
+      rules.find(({ by }) => by === null || by.matches(machine))?.to ?? null,
   };
 }
 
@@ -93,7 +79,8 @@ function ruleOf(text: string): Rule {
   const [, kind = "host", value, to] = /^(?:(?:([a-z]+):)?([^=]+)=)?([^=]+)$/s.exec(text) ?? [];
   const select = Object.hasOwn(SELECTORS, kind) ? SELECTORS[kind] : undefined;
   if (to === undefined || select === undefined) throw new Error(`no compute host in ${text}`);
-  return { by: value === undefined ? null : { select, kind, value }, to };
+  if (value === undefined) return { by: null, to };
+  return { by: { kind, value, matches: (machine) => select(machine) === value }, to };
 }
 
 /** A refusal names at most this many hosts. */

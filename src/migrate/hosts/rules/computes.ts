@@ -12,7 +12,9 @@ const SIZES = [
 ] as const;
 
 /** By UUID of the machine, lower case. */
-export type ByMachine<T> = (uuids: readonly string[]) => Promise<ReadonlyMap<string, readonly T[]>>;
+type OfMachines<T> = (uuids: readonly string[]) => Promise<ReadonlyMap<string, T>>;
+export type ByMachine<T> = OfMachines<readonly T[]>;
+export type ProvidersOf = OfMachines<MachineProvider>;
 
 /** Current and expected rows of machines in Nova and Placement. */
 export interface HypervisorsNow {
@@ -45,8 +47,9 @@ const MAX_MACHINES = 1000;
 const NONE = "no live compute node of the ironic driver";
 
 /**
- * Faults of live compute nodes, batch by batch. `end` returns faults that depend on all machines. Each machine needs a compute node once the new nova-compute
- * has run, or if any machine has one of the ironic driver.
+ * Faults of live compute nodes, batch by batch. `end` returns faults that depend on all machines.
+ * Each machine needs a compute node once the new nova-compute has run, or if any machine has one of
+ * the ironic driver.
  * @source facts/systems.md D-14, D-15; facts/rehearsal.md 4
  */
 export function createComputesAudit(now: HypervisorsNow, choice: Choice, tally: HypervisorTally) {
@@ -56,7 +59,7 @@ export function createComputesAudit(now: HypervisorsNow, choice: Choice, tally: 
   return {
     async *faults(batch: readonly PlannedMachine[]): AsyncGenerator<ComputeFault> {
       const lines = batch.filter(({ records }) => nodeOf(records) !== undefined);
-      const uuids = lines.flatMap(({ uuid }) => (uuid === null ? [] : [uuid]));
+      const uuids = lines.flatMap(({ uuid }) => uuid ?? []);
       const found = await now.computesOf(uuids);
       const deleted = await now.deletedOf(uuids);
       const providers = (await now.providersOf?.(uuids)) ?? null;
@@ -119,8 +122,7 @@ function computeFaults(
   rows: readonly ComputeSize[],
 ): readonly string[] {
   const node = nodeOf(records);
-  if (node === undefined) return [];
-  const properties = objectOf(node.properties);
+  const properties = objectOf(node?.properties);
   const many = `${rows.length} live compute nodes: ${rows.map(({ id }) => id).join(", ")}`;
   const sizes = rows
     .filter(
@@ -142,11 +144,6 @@ interface MachineProvider {
   /** UUID of its live compute node. Null if this Nova has none. */
   readonly compute: string | null;
 }
-
-/** By UUID of the machine, lower case. */
-export type ProvidersOf = (
-  uuids: readonly string[],
-) => Promise<ReadonlyMap<string, MachineProvider>>;
 
 /**
  * Faults of the resource provider of an offered machine. If its UUID differs from the compute
@@ -187,7 +184,7 @@ export async function* newComputes(
   planned: PlannedComputes,
 ): AsyncGenerator<NewCompute> {
   for await (const batch of machines) {
-    const found = await computesOf(batch.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])));
+    const found = await computesOf(batch.flatMap(({ uuid }) => uuid ?? []));
     for (const { uuid, bm_node_id, service_host } of batch) {
       const had = planned.machines.has(uuid ?? "");
       for (const location of found.get(uuid?.toLowerCase() ?? "") ?? []) {
@@ -200,22 +197,19 @@ export async function* newComputes(
 
 /** Compute nodes of a machine on another host than planned. @source facts/nova-bm.md 5.2 */
 export async function* auditComputes(
-  machines: AsyncIterable<readonly PlannedMachine[]>,
+  batch: readonly PlannedMachine[],
   computesOf: ByMachine<ComputeLocation>,
   choice: Choice,
 ): AsyncGenerator<ComputeFault> {
-  for await (const batch of machines) {
-    const found = await computesOf(batch.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])));
-    for (const line of batch) {
-      if (!isLoaded(line)) continue;
-      const { uuid } = line;
-      const to = choice.of(line);
-      for (const { id, host } of found.get(uuid?.toLowerCase() ?? "") ?? [])
-        if (to !== null && host !== null && host !== to)
-          yield {
-            machine: uuid,
-            fault: `compute_nodes.id=${id} is on host ${show(host)}, should be on ${show(to)}`,
-          };
-    }
+  const found = await computesOf(batch.flatMap(({ uuid }) => uuid ?? []));
+  for (const line of batch.filter(isLoaded)) {
+    const { uuid: machine } = line;
+    const to = choice.of(line);
+    for (const { id, host } of found.get(machine?.toLowerCase() ?? "") ?? [])
+      if (to !== null && host !== null && host !== to)
+        yield {
+          machine,
+          fault: `compute_nodes.id=${id} is on host ${show(host)}, should be on ${show(to)}`,
+        };
   }
 }

@@ -52,27 +52,25 @@ export function placedOf(line: PlannedMachine, at: number, choice: Choice): Plac
  * @source facts/systems.md D-14
  */
 export async function* auditInstances(
-  machines: AsyncIterable<readonly PlannedMachine[]>,
+  batch: readonly PlannedMachine[],
   { instancesOf, onNodes, nova }: TenantsNow,
   choice: Choice,
   tally: { machines: number; instances: number } = { machines: 0, instances: 0 },
 ): AsyncGenerator<ComputeFault> {
-  for await (const batch of machines) {
-    const lines = batch.filter(isLoaded).map((line, at) => placedOf(line, at, choice));
-    tally.machines += lines.length;
-    tally.instances += lines.filter(({ instance }) => instance !== null).length;
-    const rows = await instancesOf(lines.flatMap(({ instance }) => instance ?? []));
-    const byNode = await onNodes(lines.flatMap(({ uuid }) => uuid ?? []));
-    for (const line of lines) {
-      const { uuid: machine, instance: uuid } = line;
-      const row = rows.get(uuid?.toLowerCase() ?? "");
-      const faults =
-        uuid === null ? [] : [...lifeFaults(line, row), ...locationFaults(line, row, nova)];
-      for (const fault of faults) yield { machine, fault: `instance ${uuid}: ${fault}` };
-      for (const { uuid: other, task_state } of foreignInstancesOn(line, byNode)) {
-        const fault = `instance ${other}: refers to this node, which has a different instance or none in Ironic`;
-        yield { machine, fault, ...(task_state !== null && { moving: true }) };
-      }
+  const lines = batch.filter(isLoaded).map((line, at) => placedOf(line, at, choice));
+  tally.machines += lines.length;
+  tally.instances += lines.filter(({ instance }) => instance !== null).length;
+  const rows = await instancesOf(lines.flatMap(({ instance }) => instance ?? []));
+  const byNode = await onNodes(lines.flatMap(({ uuid }) => uuid ?? []));
+  for (const line of lines) {
+    const { uuid: machine, instance: uuid } = line;
+    const row = rows.get(uuid?.toLowerCase() ?? "");
+    const faults =
+      uuid === null ? [] : [...lifeFaults(line, row), ...locationFaults(line, row, nova)];
+    for (const fault of faults) yield { machine, fault: `instance ${uuid}: ${fault}` };
+    for (const { uuid: other, task_state } of foreignInstancesOn(line, byNode)) {
+      const fault = `instance ${other}: refers to this node, which has a different instance or none in Ironic`;
+      yield { machine, fault, ...(task_state !== null && { moving: true }) };
     }
   }
 }

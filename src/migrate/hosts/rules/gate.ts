@@ -9,18 +9,14 @@ import {
   findingIf,
 } from "../../../model/findings.ts";
 import type { Machine } from "../../../model/machine.ts";
-import type { MachineRows } from "../../../model/nova/nova-rows.ts";
+import type { InstanceRow, MachineRows } from "../../../model/nova/nova-rows.ts";
 import { requestText, taskStateText } from "../../../model/nova/requests.ts";
 import { nodeOf } from "../../../model/plan.ts";
 import { type Transformed, withFindings } from "../../transform/transform.ts";
 import { keepsInstance, namesNode, same } from "./keeps-instance.ts";
 
 /** The location of a live instance in Nova after the plan. */
-export interface InstanceLocation {
-  readonly uuid: string;
-  readonly host: string | null;
-  readonly node: string | null;
-}
+export type InstanceLocation = Pick<InstanceRow, "uuid" | "host" | "node">;
 
 /** The nova-compute of a machine after the migration. */
 interface Runs {
@@ -31,12 +27,7 @@ interface Runs {
   readonly loads: boolean;
 }
 
-/** Findings of a machine about the compute host of its instance. */
-export type HostGate = (
-  machine: Machine,
-  location: InstanceLocation,
-  runs: Runs,
-) => readonly Finding[];
+export type HostGate = ReturnType<typeof createGate>;
 
 /**
  * Compares each instance with the nova-compute of its machine. Until Kilo, a nova-compute that
@@ -46,9 +37,10 @@ export type HostGate = (
  * @param nova its server, which compares instances.node
  * @source facts/nova-bm.md 5.2, 5.3; facts/rehearsal.md 5
  */
-export function createGate(clustered: boolean, nova: Pick<ServerIdentity, "engine">): HostGate {
+export function createGate(clustered: boolean, nova: Pick<ServerIdentity, "engine">) {
   let only: string | null = null;
-  return ({ node }, location, runs) => {
+  /** Findings of a machine about the compute host of its instance. */
+  return ({ node }: Machine, location: InstanceLocation, runs: Runs): readonly Finding[] => {
     const where = `bm_nodes.id=${node.id} instance ${location.uuid}`;
     const spelt = same(location.node, node.uuid) ? ", and Ironic's uuid is in lower case" : "";
     const faults = [
@@ -94,34 +86,21 @@ export function judged(
   return withFindings(made, accept(found, acceptances));
 }
 
-/** Queued requests that a nova-compute would execute when it starts. */
-export function queuedIn(
-  { node }: Machine,
-  { instance, queued = [] }: MachineRows,
-): readonly Finding[] {
-  if (instance === null || (instance.deleted ?? 0) !== 0 || instance.host === null) return [];
-  const { host, uuid } = instance;
-  return queued.map((request) =>
-    finding("N2I-D243", `bm_nodes.id=${node.id} instance ${uuid}`, requestText(request, host)),
-  );
-}
-
 /**
- * As `queuedIn`, for a machine that is already blocked, so that all findings appear together. A
- * task_state also shows a queued request while nova-compute is down, with or without
- * instance_actions. The blocking finding may be accepted alone.
+ * Queued requests that a nova-compute would execute when it starts. A task_state also shows a queued
+ * request while nova-compute is down, with or without instance_actions. The finding that blocks a
+ * busy machine may be accepted alone, so both appear together.
  */
 export function queuedOf(
-  machine: Machine,
-  rows: MachineRows,
+  { node }: Machine,
+  { instance, queued = [] }: MachineRows,
   findings: readonly Finding[],
 ): readonly Finding[] {
-  const queue = queuedIn(machine, rows);
-  const busy = findings.some((found) => found.code === "N2I-D206" && blocks(found));
-  const { instance } = rows;
-  if (queue.length > 0 || !busy || instance === null || (instance.deleted ?? 0) !== 0) return queue;
+  if (instance === null || (instance.deleted ?? 0) !== 0 || instance.host === null) return [];
   const { host, uuid, task_state } = instance;
-  if (host === null || task_state === null) return [];
-  const where = `bm_nodes.id=${machine.node.id} instance ${uuid}`;
-  return [finding("N2I-D243", where, taskStateText(task_state, host))];
+  const busy = findings.some((found) => found.code === "N2I-D206" && blocks(found));
+  const texts = queued.map((request) => requestText(request, host));
+  if (texts.length === 0 && busy && task_state !== null)
+    texts.push(taskStateText(task_state, host));
+  return texts.map((text) => finding("N2I-D243", `bm_nodes.id=${node.id} instance ${uuid}`, text));
 }

@@ -15,7 +15,7 @@ import type { HostUse, MachineRows, NovaTables } from "../../../model/nova/nova-
 import { isLoaded, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
 import type { Transformed } from "../../transform/transform.ts";
 import type { Choice } from "./choice.ts";
-import { type HostGate, type InstanceLocation, judged, queuedIn, queuedOf } from "./gate.ts";
+import { type HostGate, type InstanceLocation, judged, queuedOf } from "./gate.ts";
 import { keepsInstance, same } from "./keeps-instance.ts";
 import { aggregatesOf, computeHost, instanceStep, moveComputes, serviceStep } from "./steps.ts";
 
@@ -120,7 +120,7 @@ function judging(
     const found = accept(
       [
         ...volumesIn(machine, rows),
-        ...queuedIn(machine, rows),
+        ...queuedOf(machine, rows, made.findings),
         ...changesIn(machine, rows, to),
         ...(instance === null || to === null ? [] : memberships.judge(instance, to)),
         ...(to === null ? foreignGuests(machine, tables) : foreignTo(machine, to, tables)),

@@ -1,10 +1,16 @@
 import { structuredPatch } from "diff";
 import type { Json } from "../../../lib/json.ts";
 import { counted } from "../../../lib/text.ts";
-import type { FieldChange, PlannedMachine, PlannedRecord, Verdict } from "../../../model/plan.ts";
+import type {
+  FieldChange,
+  Origins,
+  PlannedMachine,
+  PlannedRecord,
+  Verdict,
+} from "../../../model/plan.ts";
 import { flatFields, showValue } from "./value.ts";
 
-type Origins = readonly (readonly [string, string])[];
+type Fields = readonly (readonly [string, Json])[];
 
 const HEADLINE: { readonly [change in PlannedRecord["change"]]: string } = {
   create: "will be created",
@@ -21,25 +27,9 @@ function headline(change: PlannedRecord["change"], verdict: Verdict): string {
 }
 
 /** `field = value` lines of a row, as planned and as in Ironic. */
-function textOf(fields: readonly (readonly [string, Json])[]): string {
+function textOf(fields: Fields): string {
   return fields.map(([field, value]) => `${field} = ${showValue(value)}\n`).join("");
 }
-
-function asFound(
-  fields: readonly (readonly [string, Json])[],
-  differs: readonly FieldChange[],
-): readonly (readonly [string, Json])[] {
-  const found = new Map(differs.map((change) => [change.field, change.found]));
-  const names = new Set(fields.map(([field]) => field));
-  const updated = fields.map(
-    ([field, value]) => [field, found.get(field) ?? (found.has(field) ? null : value)] as const,
-  );
-  const added = differs.filter(({ field }) => !names.has(field));
-  return [...updated, ...added.map(({ field, found: value }) => [field, value] as const)];
-}
-
-/** Returns the origin of a field. */
-type OriginOf = (field: string) => string | undefined;
 
 /** Differences between a record in Ironic and in the plan, with origins. */
 export function diffOf(
@@ -49,7 +39,7 @@ export function diffOf(
   all: boolean,
 ) {
   const from = new Map(record.origins.map((at) => origins[at] ?? ["", ""]));
-  const originOf: OriginOf = (field) => {
+  const originOf = (field: string) => {
     const origin = from.get(field) ?? from.get(field.split(".")[0] ?? "");
     return origin === "rule state" ? `rule state/${state.row}` : origin;
   };
@@ -68,17 +58,15 @@ export function diffOf(
   };
 }
 
-function changedLines(
-  fields: readonly (readonly [string, Json])[],
-  differs: readonly FieldChange[],
-): readonly string[] {
-  const [current, planned] = [textOf(asFound(fields, differs)), textOf(fields)];
+function changedLines(fields: Fields, differs: readonly FieldChange[]): readonly string[] {
+  const found = differs.map((change) => [change.field, change.found] as const);
+  const [current, planned] = [textOf([...new Map([...fields, ...found])]), textOf(fields)];
   const patch = structuredPatch("", "", current, planned, "", "", { context: 0 });
   return patch.hunks.flatMap(({ lines }) => lines.filter((line) => !line.startsWith("\\")));
 }
 
 /** A line of a diff, with the origin of a planned value. Null for any other line. */
-function annotate(line: string, originOf: OriginOf) {
+function annotate(line: string, originOf: (field: string) => string | undefined) {
   const [sign, text] = [line.slice(0, 1), line.slice(1)];
   if (sign !== "+") return { sign, text, origin: null };
   const field = text.slice(0, text.indexOf(" = "));

@@ -1,4 +1,4 @@
-import { BATCH, once } from "../../../lib/streams.ts";
+import { BATCH } from "../../../lib/streams.ts";
 import type { RowVerdict } from "../../../model/artefact.ts";
 import type { NovaStep, RowState } from "../../../model/nova/nova-plan.ts";
 import type { ComputeLocation } from "../../../model/nova/nova-rows.ts";
@@ -69,14 +69,14 @@ export function compareNova(
       for (const one of waiting.get(uuid) ?? []) yield* judged(one);
       waiting.delete(uuid);
     }
-    for await (const found of auditInstances(asUsed(once(batch), used), tenants, choice, tally))
+    for await (const found of auditInstances(asUsed(batch, used), tenants, choice, tally))
       if (!reported.has(found.machine)) yield wrong("instances", found);
-    for await (const found of auditComputes(once(batch), computesOf, choice))
+    for await (const found of auditComputes(batch, computesOf, choice))
       if (!reported.has(found.machine)) yield wrong("compute nodes", found);
     for await (const found of computes.faults(batch)) yield wrong("compute nodes", found);
     if (allocatedOf === null) return;
     const { instancesOf } = tenants;
-    for await (const bare of auditAllocations(once(batch), { instancesOf, allocatedOf })) {
+    for await (const bare of auditAllocations(batch, { instancesOf, allocatedOf })) {
       const { machine, instance, resource_class } = bare;
       const fault = `instance ${instance} has no allocation. To create it: ${heal(machine, resource_class)}`;
       yield wrong("allocations", { machine, fault });
@@ -128,19 +128,15 @@ function without(ids: ReadonlySet<number>, found: ByMachine<number>): ByMachine<
 }
 
 /** The plan's machines, with the current instance of those that were used since. */
-async function* asUsed(
-  machines: AsyncIterable<readonly PlannedMachine[]>,
-  used: ReadonlyMap<string, string | null>,
-): AsyncGenerator<readonly PlannedMachine[]> {
-  for await (const batch of machines)
-    yield batch.map((machine) => {
-      const now = used.get(machine.uuid?.toLowerCase() ?? "");
-      if (now === undefined) return machine;
-      const records = machine.records.map((record) =>
-        record.resource === "node"
-          ? { ...record, row: { ...record.row, instance_uuid: now } }
-          : record,
-      );
-      return { ...machine, records };
-    });
+function asUsed(batch: readonly PlannedMachine[], used: Used): readonly PlannedMachine[] {
+  return batch.map((machine) => {
+    const now = used.get(machine.uuid?.toLowerCase() ?? "");
+    if (now === undefined) return machine;
+    const records = machine.records.map((record) =>
+      record.resource === "node"
+        ? { ...record, row: { ...record.row, instance_uuid: now } }
+        : record,
+    );
+    return { ...machine, records };
+  });
 }

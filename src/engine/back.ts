@@ -197,7 +197,7 @@ export async function changedSince<C extends Change, L>(
   return found;
 }
 
-export interface Journalled<C extends Change, L>
+interface Journalled<C extends Change, L>
   extends Pick<Leg<C, L>, "plan" | "lines" | "changesOf"> {
   readonly part: Pick<Leg<C, L>["part"], "name" | "size">;
 }

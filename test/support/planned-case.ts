@@ -115,12 +115,10 @@ export async function planned({ run, written, ironic }: Workplace, { rest = fals
     const beside =
       asked === null || nova === null
         ? null
-        : await planNova(
-            { database: nova, api },
-            { snapshot: snapshot.header, site: site.site },
-            asked.words,
-            { release: release.doc.release, now: "2014-12-01T00:00:00.000Z" },
-          );
+        : await planNova({ database: nova, api }, snapshot.header, asked.words, {
+            release: release.doc.release,
+            now: "2014-12-01T00:00:00.000Z",
+          });
     return makePlan(
       run,
       { snapshot, mappings, site, power: null, allow },

@@ -1,5 +1,5 @@
 import { type Columns, type View, viewOf } from "../../lib/table/table.ts";
-import { byCount } from "../../migrate/power/rules/next-step.ts";
+import { byCount } from "../../migrate/power/rules/gate.ts";
 import { FINDINGS } from "../../model/findings.ts";
 import {
   type MachineOf,

@@ -34,10 +34,13 @@ import { checkReadings } from "../power/power-file.ts";
 import { isEqual } from "../verify/rules/tally.ts";
 import { rememberVerified, sinceNow } from "../verify/verified-file.ts";
 import { compare } from "../verify/verify.ts";
-import { checkForeignNodes, foreignNodesFirst } from "./foreign-nodes.ts";
-import { ironicLeg } from "./ironic.ts";
-import { type LockedIronic, withIronic } from "./ironic-target.ts";
-import { findConductors, inspectCloser } from "./pre-write-check.ts";
+import { ironicLeg, type LockedIronic, withIronic } from "./ironic-target.ts";
+import {
+  checkForeignNodes,
+  findConductors,
+  foreignNodesFirst,
+  inspectCloser,
+} from "./pre-write-check.ts";
 
 export interface ApplyOptions extends TargetOptions, ConnectionOptions {
   readonly run: string;

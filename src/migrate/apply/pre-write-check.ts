@@ -1,16 +1,23 @@
+import { ownedLines } from "../../engine/back.ts";
 import { batches } from "../../engine/batches.ts";
+import { ownershipOf } from "../../engine/ownership.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { BATCH, regroup } from "../../lib/streams.ts";
 import { counted, NAMES } from "../../lib/text.ts";
-import type { PlanHeader } from "../../model/artefact.ts";
+import type { Footer, PlanCounts, PlanHeader } from "../../model/artefact.ts";
 import type { SameSecret } from "../../model/compare.ts";
 import { type Conductor, isOfGroup } from "../../model/ironic/service.ts";
 import type { Target } from "../../model/ironic/target.ts";
+import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
 import type { Row } from "../../model/machine.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
+import { findPlan } from "../../run/files/plan-folder.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import { openPlan } from "../../run/run.ts";
+import type { Backend } from "../open/backend.ts";
 import { claimsOf, indexCurrent, judge } from "../plan/rules/plan-machine.ts";
 import { conductorKey, groupText } from "../plan/rules/preflight.ts";
-import { batchOf } from "./ironic.ts";
+import { batchOf, ironicJournalled, type MachinePlan } from "./ironic-target.ts";
 
 /**
  * Before the first write, compares every row if the target's row counts changed since the plan. A
@@ -86,6 +93,103 @@ export async function findConductors(
 function mayTake(conductor: Conductor, row: Row): boolean {
   const { driver, group } = conductorKey(row);
   return isOfGroup(conductor, group) && conductor.drivers.includes(driver);
+}
+
+/** At most this many nodes are read for their names. */
+const MAX_NODES = 1000;
+
+/** Text about foreign nodes, in a database only. Null if none. @param present an open plan */
+export async function foreignNodesText(
+  run: RunFolder,
+  { oldest }: Pick<Backend, "oldest">,
+  target: Target,
+  entries: Entries,
+  present?: MachinePlan,
+): Promise<string | null> {
+  if (oldest === null) return null;
+  const plans: MachinePlan[] = [];
+  for (const sha256 of plansOf(entries, IRONIC)) {
+    const isPresent = sha256 === present?.sha256;
+    // Rows of a lost plan count as foreign.
+    const path = isPresent ? null : await findPlan(run, sha256).catch(() => null);
+    if (isPresent) plans.push(present);
+    else if (path !== null) plans.push({ sha256, lines: (await openPlan(path)).lines });
+  }
+  const foreign = new Set(await oldest(MAX_NODES));
+  const count = await countForeignNodes(target, entries, plans, (uuids) => {
+    for (const uuid of uuids) foreign.delete(uuid);
+  });
+  if (count === 0) return null;
+  const names = [...foreign].slice(0, NAMES).join(", ");
+  const more = count > NAMES && names !== "" ? ", .." : "";
+  return `Ironic has ${counted(count, "node")} that this run did not load${names === "" ? "" : `: ${names}${more}`}`;
+}
+
+export async function checkForeignNodes(
+  run: RunFolder,
+  backend: Pick<Backend, "oldest">,
+  target: Target,
+  entries: Entries,
+  present?: MachinePlan,
+): Promise<void> {
+  const foreignNodes = await foreignNodesText(run, backend, target, entries, present);
+  if (foreignNodes !== null) throw new MigrationError("N2I-E312", foreignNodes);
+}
+
+/**
+ * The same check, before the first new row. If Ironic has only nodes of this run, an already loaded
+ * plan is not read.
+ * @returns the check. If the journal cannot show the number of loaded nodes, it has already run
+ * @throws MigrationError N2I-E312
+ */
+export async function foreignNodesFirst(
+  run: RunFolder,
+  backend: Pick<Backend, "oldest">,
+  target: Target,
+  entries: Entries,
+  { sha256, footer }: Footer<PlanCounts>,
+): Promise<() => Promise<void>> {
+  const check = (): Promise<void> => checkForeignNodes(run, backend, target, entries);
+  const { preExisting, refused, undone, skipped } = ownershipOf(entries, IRONIC, sha256);
+  const plans = plansOf(entries, IRONIC);
+  const isOnly = plans.length === 1 && plans[0] === sha256;
+  const otherChanges = preExisting.size + refused.size + undone.size + skipped.size();
+  const isCounted = isOnly && otherChanges === 0 && (await target.counts()).nodes <= footer.nodes;
+  if (!isCounted) await check();
+  return isCounted ? check : () => Promise.resolve();
+}
+
+const ALL = { selects: () => true };
+
+/**
+ * The number of nodes in the target that this run did not load. @source facts/systems.md D R25,
+ * D-19
+ * @param onOwned receives the lower-case UUIDs of nodes that this run loaded
+ */
+export async function countForeignNodes(
+  target: Pick<Target, "identity" | "counts" | "current">,
+  entries: Entries,
+  plans: readonly MachinePlan[],
+  onOwned: (uuids: readonly string[]) => void,
+): Promise<number> {
+  const { nodes } = await target.counts();
+  if (nodes === 0) return 0;
+  // A node that was lost and loaded again is in several plans, but is counted once.
+  const owned = new Set<string>();
+  for (const plan of plans)
+    for await (const batch of ownedLines(ironicJournalled(target.identity, plan), entries, ALL)) {
+      const uuids = batch.flatMap(({ changes }) =>
+        changes
+          .filter(({ resource }) => resource === "node")
+          .map(({ after }) => String(after?.uuid)),
+      );
+      if (uuids.length === 0) continue;
+      const found = await target.current({ ...NOTHING, uuids });
+      const existing = found.nodes.map(({ uuid }) => String(uuid).toLowerCase());
+      for (const uuid of existing) owned.add(uuid);
+      onOwned(existing);
+    }
+  return Math.max(0, nodes - owned.size);
 }
 
 const NOTHING = { uuids: [], instance_uuids: [], names: [], port_uuids: [], addresses: [] };

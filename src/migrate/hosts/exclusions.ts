@@ -12,7 +12,7 @@ import type { Database } from "../../systems/database/open.ts";
 import { inPortions } from "../../systems/database/rows.ts";
 import { openComputeNodes } from "../../systems/nova-db/by-node.ts";
 import { openInstances } from "../../systems/nova-db/instances.ts";
-import { ironicJournalled } from "../apply/ironic.ts";
+import { ironicJournalled } from "../apply/ironic-target.ts";
 import type { NovaFiles } from "./nova-files.ts";
 import { checkNova, type Watching, watchComputes } from "./nova-target.ts";
 import { checkQueued } from "./queued.ts";
@@ -35,7 +35,15 @@ export async function removedBy(
   scope: Pick<Scope<PlannedMachine>, "selects">,
   { novaDb, leaveNova }: NovaOptions,
 ) {
-  const machines: Going[] = [];
+  const machines: {
+    readonly uuid: string;
+    /** In nova_bm. */
+    readonly host: string | null;
+    /** The instance of its node. */
+    readonly instance: string | null;
+    /** An instance uses the node. When the node is deleted, Nova loses its records of the node. */
+    readonly used: boolean;
+  }[] = [];
   /** Machines of the scope, by the digest of their plan. */
   const placed = new Map<string, readonly PlacedMachine[]>();
   /** Nova in each plan that loaded some of them. Null if `extract` did not read nova. */
@@ -109,17 +117,6 @@ export async function watchRemoved(
   const watch = await watchComputes(beats, [...hosts].toSorted(), watching, watching.stopping);
   await watch.settle();
   return watch;
-}
-
-/** A machine whose node a rollback removes. */
-interface Going {
-  readonly uuid: string;
-  /** In nova_bm. */
-  readonly host: string | null;
-  /** The instance of its node. */
-  readonly instance: string | null;
-  /** An instance uses the node. When the node is deleted, Nova loses its records of the node. */
-  readonly used: boolean;
 }
 
 /** Whether the node was loaded with an instance. An instance deleted in Nova may still run. */

@@ -162,15 +162,12 @@ export async function* previewNova(
       const open = api && name === "api" ? novaParts(target, api.target) : parts;
       const part = open === null ? { ...leg.part, inspect: unopened } : open[name];
       for await (const batch of inspectBack({ ...leg, part }, entries, scope, excluded))
-        for (const { change, state } of batch) {
-          const { is, reason } = state;
-          if (is === "after") continue;
+        for (const { change, state } of batch.filter((one) => one.state.is !== "after"))
           yield {
-            ...{ action: is === "other" ? "leave" : "restore", resource: change.table },
+            ...{ action: state.is === "other" ? "leave" : "restore", resource: change.table },
             ...{ uuid: change.id.slice(change.id.indexOf(":") + 1), bm_node_id: null },
-            reason: is === "other" ? reason : null,
+            reason: state.is === "other" ? state.reason : null,
           };
-        }
     }
   }
   for (const compute of database === null ? [] : await newComputesOf(request, scope, database)) {

@@ -3,7 +3,6 @@ import type { ServerIdentity, SnapshotHeader } from "../../model/artefact.ts";
 import { otherServer } from "../../model/database.ts";
 import type { Finding } from "../../model/findings.ts";
 import type { Machine } from "../../model/machine.ts";
-import type { Site } from "../../model/mapping.ts";
 import type { NovaPlanCounts, NovaPlanHeader, NovaStep } from "../../model/nova/nova-plan.ts";
 import type { FlavorRows, MachineRows } from "../../model/nova/nova-rows.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
@@ -22,14 +21,11 @@ import {
   planFlavors,
   refuseUnknown,
 } from "../flavors/rules/flavors.ts";
-import { compileSite } from "../transform/site.ts";
 import type { Transformed } from "../transform/transform.ts";
 import { createNovaFiles } from "./nova-files.ts";
-import { type Choice, choiceOf, createSelection } from "./rules/choice.ts";
-import { createGate, unchangedHosts } from "./rules/gate.ts";
+import { choiceOf, createSelection } from "./rules/choice.ts";
+import { createGate, type HostGate } from "./rules/gate.ts";
 import { createHosts } from "./rules/hosts.ts";
-
-type NovaWriter = Awaited<ReturnType<typeof createNovaFiles>>;
 
 export interface NovaRequest {
   /** The values of `--compute-host`. */
@@ -40,7 +36,7 @@ export interface NovaRequest {
 /** How Nova uses flavors on the target's release, and whether all its machines have one host. */
 type NovaTraits = Pick<FlavorsRequest, "classes" | "copies"> & { readonly clustered: boolean };
 
-export interface NovaInputs {
+interface NovaInputs {
   readonly database: Database;
   /** The database of flavors that are not in nova. */
   readonly api: FlavorApi | null;
@@ -49,31 +45,22 @@ export interface NovaInputs {
 /** @throws MigrationError N2I-E202 if it is not the nova database of the snapshot */
 export async function planNova(
   { database, api }: NovaInputs,
-  source: { readonly snapshot: SnapshotHeader; readonly site: Site },
+  snapshot: SnapshotHeader,
   request: NovaRequest,
   moment: { readonly release: string; readonly now: string },
 ) {
-  const choice: Choice = choiceOf(request.computeHosts);
+  const choice = choiceOf(request.computeHosts);
   const target = await identifyNova(database);
-  checkSource(source.snapshot, target, database.label);
+  checkSource(snapshot, target, database.label);
   const how = { ...request.flavors, ...traitsOf(moment.release) };
   const at = moment.now.slice(0, 19).replace("T", " ");
   const reader = await openHosts(database, target);
   const gate = createGate(how.clustered, target);
-  const hosts = createHosts(reader.tables, choice, acceptedBy(source.site), gate, at);
+  const hosts = createHosts(reader.tables, choice, gate, at);
   const facts = gather();
   const selection = createSelection(choice);
-  let files: NovaWriter | null = null;
-  const writer = (): NovaWriter => {
-    if (files === null) throw new Error("Nova's files were not created");
-    return files;
-  };
   let rows: ReadonlyMap<number, MachineRows> = new Map();
   return {
-    /** Creates the plan's files for Nova. Call it first. */
-    async begin(plan: PlanWriter): Promise<void> {
-      files = await createNovaFiles(plan);
-    },
     /** Adds findings from Nova's rows to machines. */
     async judge(
       machines: readonly Machine[],
@@ -90,33 +77,42 @@ export async function planNova(
         return hosts.judge(machine, one, of(index));
       });
     },
-    /** Adds the lines of a machine that was judged in the last batch. */
-    async add(machine: Machine, line: PlannedMachine): Promise<void> {
-      facts.add(machine, line);
-      selection.add(line);
-      await writer().write(hosts.steps(line, rows.get(machine.node.id) ?? NO_ROWS));
-    },
-    /** Returns the findings about all machines together. */
-    async end(): Promise<readonly Finding[]> {
-      const { write, find } = writer();
-      const selected = selection.end();
-      const moved = hosts.end(await reader.use(hosts.sources()));
-      const flavors = await flavorSteps({ database: reader.database, api }, facts, how, at);
-      await write([...moved.steps, ...flavors.steps]);
-      const schema = judgeSchema(
-        target.schema_version,
-        api !== null,
-        request.computeHosts.length > 0,
-      );
-      const findings = [...moved.findings, ...selected, ...flavors.findings, ...schema];
-      await find(findings);
-      return findings;
-    },
-    /** Nova's part of the manifest. Call it after the last write. */
-    about(): { readonly header: NovaPlanHeader; readonly counts: NovaPlanCounts } {
-      const { api: apart, ...inNova } = writer().counts();
-      const counts = { ...inNova, ...(api !== null && { api: apart }), stopped: hosts.stopped() };
-      return { header: headerOf(target, request, api, moment.now), counts };
+    /** Creates the plan's files for Nova. */
+    async begin(plan: PlanWriter) {
+      const files = await createNovaFiles(plan);
+      return {
+        /** Adds the lines of a machine that was judged in the last batch. */
+        async add(machine: Machine, line: PlannedMachine): Promise<void> {
+          facts.add(machine, line);
+          selection.add(line);
+          await files.write(hosts.steps(line, rows.get(machine.node.id) ?? NO_ROWS));
+        },
+        /** Returns the findings about all machines together. */
+        async end(): Promise<readonly Finding[]> {
+          const selected = selection.end();
+          const moved = hosts.end(await reader.use(hosts.sources()));
+          const flavors = await flavorSteps({ database: reader.database, api }, facts, how, at);
+          await files.write([...moved.steps, ...flavors.steps]);
+          const schema = judgeSchema(
+            target.schema_version,
+            api !== null,
+            request.computeHosts.length > 0,
+          );
+          const findings = [...moved.findings, ...selected, ...flavors.findings, ...schema];
+          await files.find(findings);
+          return findings;
+        },
+        /** Nova's part of the manifest. Call it after the last write. */
+        about(): { readonly header: NovaPlanHeader; readonly counts: NovaPlanCounts } {
+          const { api: apart, ...inNova } = files.counts();
+          const counts = {
+            ...inNova,
+            ...(api !== null && { api: apart }),
+            stopped: hosts.stopped(),
+          };
+          return { header: headerOf(target, request, api, moment.now), counts };
+        },
+      };
     },
     close: reader.close,
   };
@@ -170,20 +166,9 @@ function traitsOf(release: string): NovaTraits {
   return { classes: !until("ocata"), copies: until("kilo"), clustered: until("mitaka") };
 }
 
-/** Evaluates machines by Nova's rows in the snapshot, for a plan that does not change Nova. */
-export function judgeUnchanged(
-  release: string,
-  site: Site,
-  nova: ServerIdentity | null,
-): (machine: Machine, made: Transformed) => Transformed {
-  if (nova === null) return (_, made) => made;
-  const gate = createGate(traitsOf(release).clustered, nova);
-  return unchangedHosts(gate, acceptedBy(site));
-}
-
-function acceptedBy(site: Site) {
-  const decisions = compileSite(site);
-  return (machine: Machine) => decisions.of(machine).accept;
+/** Compares the instances of a plan that does not change Nova. Null without nova in the snapshot. */
+export function unchangedGate(release: string, nova: ServerIdentity | null): HostGate | null {
+  return nova && createGate(traitsOf(release).clustered, nova);
 }
 
 const NO_ROWS: MachineRows = { instance: null, elsewhere: false, volumes: [], computes: [] };

@@ -15,7 +15,7 @@ import type { Database } from "../../systems/database/open.ts";
 import { inPortions } from "../../systems/database/rows.ts";
 import { openOnNodes } from "../../systems/nova-db/by-node.ts";
 import { openInstances } from "../../systems/nova-db/instances.ts";
-import type { MachinePlan } from "../apply/ironic.ts";
+import type { MachinePlan } from "../apply/ironic-target.ts";
 import { novaJournalled, novaParts } from "../apply/nova.ts";
 import { type ConnectionOptions, reopenFlavorApi } from "../flavors/flavor-api.ts";
 import { FORWARD } from "../order.ts";

@@ -13,7 +13,8 @@ import { createPlan, type PlanWriter } from "../../run/files/plan-folder.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import type { openSnapshot } from "../../run/run.ts";
 import { VERSION } from "../../run/version.ts";
-import { judgeUnchanged, type planNova } from "../hosts/nova-plan.ts";
+import { type planNova, unchangedGate } from "../hosts/nova-plan.ts";
+import { judgeUnchanged } from "../hosts/rules/gate.ts";
 import type { Mappings } from "../open/documents.ts";
 import type { powerOf } from "../power/power-file.ts";
 import { createTransform, type Transformed } from "../transform/transform.ts";
@@ -74,12 +75,16 @@ export async function makePlan(
     const tally = createTally(header.findings);
     const plan = await createPlan(run);
     try {
-      await writeMachines(plan, { ...from, ...ironic, ...extras, ...thinking, tally });
-      const late = [...transform.unmatched(), ...((await nova?.end()) ?? [])];
+      const origins = [...transform.origins(), ...(thinking.carried?.origins ?? [])];
+      const about: MachinesHeader = { format: "nova2ironic/machines@1", origins };
+      const writer = await plan.begin(MACHINES, about);
+      const rows = (await nova?.begin(plan)) ?? null;
+      await writeMachines({ ...from, ...ironic, ...extras, ...thinking, tally, writer, rows });
+      const late = [...transform.unmatched(), ...((await rows?.end()) ?? [])];
       tally.note(late);
       const counts = tally.counts();
-      const about = { ...header, counts, nova: nova?.about() ?? null };
-      const sha256 = await plan.finish(about, () => failpoint("plan.between"));
+      const manifest = { ...header, counts, nova: rows?.about() ?? null };
+      const sha256 = await plan.finish(manifest, () => failpoint("plan.between"));
       return {
         ...{ header, counts, sha256 },
         /** Findings known after the last machine. The plan counts them, and the summary shows them. */
@@ -87,7 +92,7 @@ export async function makePlan(
         /** The conductors for the machines, as text for people. */
         conductors: conductors.text,
         /** Steps on Nova's own rows. Null if they are not planned. */
-        nova: about.nova?.counts ?? null,
+        nova: manifest.nova?.counts ?? null,
       };
     } catch (error) {
       await plan.abandon();
@@ -115,7 +120,7 @@ async function prepare(
   );
   const carried =
     target.identity.engine === "rest"
-      ? carry(mappings.rest, release.doc, site.site, transform.origins().length)
+      ? carry(mappings.rest, release.doc, transform.origins().length)
       : null;
   const before = await target.counts();
   const conductors = preflight(await target.service(), carried !== null);
@@ -144,14 +149,9 @@ async function prepare(
 type Thinking = Awaited<ReturnType<typeof prepare>>;
 
 async function writeMachines(
-  plan: PlanWriter,
-  job: Sources & Destination & PlanExtras & Thinking & { readonly tally: Tally },
+  job: Sources & Destination & PlanExtras & Thinking & Writing,
 ): Promise<void> {
-  const { snapshot, target, same, nova, each, tally, transform, carried, header } = job;
-  const origins = [...transform.origins(), ...(carried?.origins ?? [])];
-  const about: MachinesHeader = { format: "nova2ironic/machines@1", origins };
-  const writer = await plan.begin(MACHINES, about);
-  await nova?.begin(plan);
+  const { snapshot, target, same, nova, each, tally, header, writer, rows } = job;
   const judge = judgeOf(job);
   // An empty Ironic needs no comparison, so it is not queried.
   const empty = header.target_before.nodes + header.target_before.ports === 0;
@@ -169,7 +169,7 @@ async function writeMachines(
       each(line, machine);
       const wait = writer.write(line);
       if (wait !== undefined) await wait;
-      if (nova !== null) await nova.add(machine, line);
+      if (rows !== null) await rows.add(machine, line);
     }
     job.progress(tally.counts().machines);
   }
@@ -179,20 +179,27 @@ async function writeMachines(
 function judgeOf(
   job: Sources & Destination & PlanExtras & Thinking,
 ): (machines: readonly Machine[]) => Promise<readonly Transformed[]> | readonly Transformed[] {
-  const { snapshot, release, site, target, nova, transform, carried, conductors } = job;
+  const { snapshot, release, target, nova, transform, carried, conductors } = job;
   const charset = inspectCharset(target.identity.charset);
-  const judge = judgeUnchanged(release.doc.release, site.site, snapshot.header.source.nova);
+  const gate = unchangedGate(release.doc.release, snapshot.header.source.nova);
   const make = (machine: Machine): Transformed => {
     const one = transform.machine(machine);
-    return conductors.machine(carried === null ? charset(one) : carried.machine(machine, one));
+    return conductors.machine(carried === null ? charset(one) : carried.machine(one));
   };
   return (machines) =>
     nova === null
-      ? machines.map((machine) => judge(machine, make(machine)))
+      ? machines.map((machine) =>
+          gate === null ? make(machine) : judgeUnchanged(gate, machine, make(machine)),
+        )
       : nova.judge(machines, machines.map(make));
 }
 
-type Tally = ReturnType<typeof createTally>;
+interface Writing {
+  readonly tally: ReturnType<typeof createTally>;
+  readonly writer: Awaited<ReturnType<PlanWriter["begin"]>>;
+  /** Nova's files. */
+  readonly rows: Awaited<ReturnType<NovaPlanner["begin"]>> | null;
+}
 
 /** Counts lines for the footer and the summary. */
 function createTally(initial: readonly Finding[]) {

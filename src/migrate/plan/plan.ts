@@ -12,9 +12,9 @@ import type { RunFolder } from "../../run/files/run-folder.ts";
 import { inRun, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../../run/run.ts";
 import { saveOptions, savePlanned } from "../../run/saved-options.ts";
 import type { Sink } from "../../run/sink.ts";
-import { foreignNodesText } from "../apply/foreign-nodes.ts";
+import { foreignNodesText } from "../apply/pre-write-check.ts";
 import { type ConnectionOptions, openFlavorApi } from "../flavors/flavor-api.ts";
-import { type NovaInputs, type NovaRequest, planNova } from "../hosts/nova-plan.ts";
+import { type NovaRequest, planNova } from "../hosts/nova-plan.ts";
 import { NO_SITE } from "../mapping/site.ts";
 import { openBackend, type TargetOptions } from "../open/backend.ts";
 import { loadMappings } from "../open/documents.ts";
@@ -44,12 +44,17 @@ interface PlanRequest {
   readonly ipmitool: ConductorIpmitool | undefined;
 }
 
-/** @param each receives every line */
+interface PlanInputs {
+  readonly options: PlanCommandOptions;
+  /** Receives every line. */
+  readonly each: (line: PlannedMachine, machine: MachineOf) => void;
+}
+
 export function plan(
   options: PlanCommandOptions,
   inputs: PlanRequest,
   sink: Sink,
-  each: (line: PlannedMachine, machine: MachineOf) => void,
+  each: PlanInputs["each"],
 ) {
   return inRun(options.run, "plan", { kind: "migration" }, (run) =>
     closing(async (keep) => {
@@ -73,7 +78,11 @@ export function plan(
       const power = await powerOf(`${run.path}/${POWER}`, maxUnreachable, recordPower);
       const from = { snapshot, mappings, site, power };
       const keys = (await backend.scannedKeys?.()) ?? [];
-      const made = await make(run, { ...from, ...inputs }, ironic, opened, { options, sink, each });
+      const made = await make(run, { ...from, ...inputs }, ironic, opened, {
+        ...sink,
+        options,
+        each,
+      });
       const { nodes, ports } = made.counts;
       // Suggest the index during plan, because during a rollback it is too late.
       const slow = slowDelete(nodes, onceLoaded(keys, ports));
@@ -87,24 +96,17 @@ export function plan(
   );
 }
 
-interface PlanInputs {
-  readonly options: PlanCommandOptions;
-  readonly sink: Sink;
-  readonly each: (line: PlannedMachine, machine: MachineOf) => void;
-}
-
 async function make(
   run: RunFolder,
   { ipmitool, ...from }: Omit<Sources, "allow"> & PlanRequest,
   ironic: Destination,
-  opened: Planning | null,
-  { options, sink, each }: PlanInputs,
+  opened: Awaited<ReturnType<typeof openNova>>,
+  { options, during, each }: Pick<Sink, "during"> & PlanInputs,
 ) {
   const { doc } = ironic.release;
   const proposal = await openProposal(options, doc, from.power?.view.readings ?? new Map());
-  const source = { snapshot: from.snapshot.header, site: from.site.site };
   const moment = { release: doc.release, now: new Date().toISOString() };
-  const nova = opened && (await planNova(opened, source, opened.request, moment));
+  const nova = opened && (await planNova(opened, from.snapshot.header, opened.request, moment));
   const forget = await saveOptions(run, "plan", options);
   const { allowPairing: pairing, allowOtherNodes: foreignNodes } = options;
   const all = { ...from, allow: { pairing, foreignNodes, ipmitool } };
@@ -112,31 +114,20 @@ async function make(
     each(line, machineOf(machine));
     proposal?.add(line, machine);
   };
-  const planned = await sink
-    .during(
-      "plan",
-      from.snapshot.footer.footer.machines,
-      (progress) => makePlan(run, all, ironic, { nova, progress, each: watch }),
-      ({ counts }) => `${counted(counts.machines, "machine")}`,
-    )
-    .catch(async (cause: unknown) => {
-      if (cause instanceof MigrationError && cause.code === "N2I-E107") await forget();
-      throw cause;
-    });
+  const planned = await during(
+    "plan",
+    from.snapshot.footer.footer.machines,
+    (progress) => makePlan(run, all, ironic, { nova, progress, each: watch }),
+    ({ counts }) => `${counted(counts.machines, "machine")}`,
+  ).catch(async (cause: unknown) => {
+    if (cause instanceof MigrationError && cause.code === "N2I-E107") await forget();
+    throw cause;
+  });
   return { ...planned, proposal: proposal?.text() ?? null };
 }
 
-/** Nova's databases, and the options for its rows. */
-interface Planning extends NovaInputs {
-  readonly request: NovaRequest;
-}
-
-/** Opens nova and its flavor database. Null without Nova. */
-async function openNova(
-  options: PlanCommandOptions,
-  novaRequest: NovaRequest | null,
-  keep: Keep,
-): Promise<Planning | null> {
+/** Opens nova and its flavor database, with the options for its rows. Null without Nova. */
+async function openNova(options: PlanCommandOptions, novaRequest: NovaRequest | null, keep: Keep) {
   const { novaDb } = options;
   if (novaDb === undefined || novaRequest === null) return null;
   const database = keep(await openRole("nova-db", novaDb, { readOnly: true }));

@@ -22,7 +22,7 @@ import {
 } from "./bmc-targets.ts";
 import { inOrder, POWER, put, type Readings, readingsOf } from "./power-file.ts";
 import type { PowerFor } from "./power-for.ts";
-import { live } from "./rules/next-step.ts";
+import { live } from "./rules/gate.ts";
 
 /** Machines to query: all without a reading, failed ones or named ones. */
 interface Selection {

@@ -4,7 +4,7 @@ import type { ConductorIpmitool, PowerQuestion, PowerReading } from "../../model
 import { isSealed, type Seal } from "../../model/secret.ts";
 import { askVirtual } from "../../systems/bmc/virsh-ask.ts";
 import type { MethodOf } from "../transform/power-query.ts";
-import { adviceOf, warningsOf } from "./rules/next-step.ts";
+import { meaningOf } from "./rules/gate.ts";
 import type { PowerMethod, Secret } from "./rules/power-query.ts";
 
 interface Queried {
@@ -95,11 +95,8 @@ export function complete(
   if (method === undefined) return reading;
   const machines = methods.map(({ digest }) => digest);
   const result = { ...reading, asked: { words: method.query, ipmitool, machines } };
-  return {
-    ...result,
-    warnings: warningsOf(result, method, ipmitool),
-    advice: adviceOf(result, method, ipmitool),
-  };
+  const { warnings, advice } = meaningOf(result, method, ipmitool);
+  return { ...result, warnings, advice };
 }
 
 /** The queries for a snapshot's machines, before the first is sent. */

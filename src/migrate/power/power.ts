@@ -9,7 +9,7 @@ import { machinesOf } from "../plan/machine-finder.ts";
 import { askFleet } from "./ask-bmcs.ts";
 import { inOrder } from "./power-file.ts";
 import { type PowerFor, powerFor } from "./power-for.ts";
-import { live } from "./rules/next-step.ts";
+import { live } from "./rules/gate.ts";
 
 /** Selection, credentials and rate of a power run, by option name. */
 export interface PowerRequest {

@@ -11,8 +11,14 @@ import type { UndoPreview } from "../../model/preview.ts";
 import { findPlan } from "../../run/files/plan-folder.ts";
 import { openPlan, sealOf } from "../../run/run.ts";
 import type { Sink } from "../../run/sink.ts";
-import { batchOf, ironicLeg, ironicPart } from "../apply/ironic.ts";
-import { checkEngine, checkIdentity, withIronic } from "../apply/ironic-target.ts";
+import {
+  batchOf,
+  checkEngine,
+  checkIdentity,
+  ironicLeg,
+  ironicPart,
+  withIronic,
+} from "../apply/ironic-target.ts";
 import {
   type Backing,
   previewNova,

@@ -2,7 +2,15 @@ import type { JsonObject } from "../../lib/json.ts";
 import { portUuid } from "../../lib/uuid.ts";
 import type { SnapshotHeader } from "../../model/artefact.ts";
 import type { BootPlan } from "../../model/boot.ts";
-import { accept, blocks, type Finding, finding, findingIf, merge } from "../../model/findings.ts";
+import {
+  type Acceptance,
+  accept,
+  blocks,
+  type Finding,
+  finding,
+  findingIf,
+  merge,
+} from "../../model/findings.ts";
 import { columnsOf, type Machine } from "../../model/machine.ts";
 import type { Mapping } from "../../model/mapping.ts";
 import type { Desired, Resource } from "../../model/plan.ts";
@@ -29,6 +37,8 @@ export interface Transformed {
   /** The reason why it is skipped. Null if it is not. */
   readonly skipped: string | null;
   readonly state: { readonly row: string; readonly outcome: string };
+  /** Findings that the site document accepts for it. */
+  readonly accept: readonly Acceptance[];
   /** The boot method, if it has an instance. */
   readonly boot?: BootPlan;
 }
@@ -40,6 +50,11 @@ export function withFindings(made: Transformed, found: readonly Finding[]): Tran
   return found.some(blocks)
     ? { ...made, findings, blocked: true, desired: [] }
     : { ...made, findings };
+}
+
+/** As `withFindings`, with those that the site document accepts. */
+export function withAccepted(made: Transformed, found: readonly Finding[]): Transformed {
+  return withFindings(made, accept(found, made.accept));
 }
 
 /** Validates a record against the release's schema. Empty if it is valid. */
@@ -158,6 +173,7 @@ function judged(
     blocked,
     skipped,
     state: { row: node.deleted === true ? "deleted" : row.id, outcome },
+    accept: decided.accept,
     ...(boot !== undefined && { boot }),
   };
 }

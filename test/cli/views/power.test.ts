@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { powerView, summary } from "../../../src/cli/views/power.ts";
-import { live } from "../../../src/migrate/power/rules/next-step.ts";
+import { live } from "../../../src/migrate/power/rules/gate.ts";
 import { type PowerReading, type PowerVerdict, unread } from "../../../src/model/power.ts";
 import { collector, printRows } from "../../window/report/collect.ts";
 

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countForeignNodes, foreignNodesFirst } from "../../../src/migrate/apply/foreign-nodes.ts";
+import {
+  countForeignNodes,
+  foreignNodesFirst,
+} from "../../../src/migrate/apply/pre-write-check.ts";
 import type { Footer, PlanCounts, TargetIdentity } from "../../../src/model/artefact.ts";
 import type { Target } from "../../../src/model/ironic/target.ts";
 import type { Entry } from "../../../src/model/journal.ts";

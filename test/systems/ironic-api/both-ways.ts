@@ -2,7 +2,7 @@ import { back } from "../../../src/engine/back.ts";
 import { forward } from "../../../src/engine/forward.ts";
 import type { Leg, Session } from "../../../src/engine/part.ts";
 import { gather } from "../../../src/engine/runner.ts";
-import { ironicLeg, ironicPart } from "../../../src/migrate/apply/ironic.ts";
+import { ironicLeg, ironicPart } from "../../../src/migrate/apply/ironic-target.ts";
 import { loadMappings } from "../../../src/migrate/open/documents.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 import type { PlannedMachine, PlannedRecord, Step } from "../../../src/model/plan.ts";

@@ -117,9 +117,8 @@ function planImages(context: FlavorContext, images: Images, isChosen: boolean): 
       ]);
       for (const spec of specs) setSpec(context, spec, ids.get(spec.key) ?? "");
       // A deleted flavor gets no new extra specs, because its deletion also deleted them.
-      if (isChosen && !isDeleted(flavor))
-        for (const [key, value] of ids)
-          if (!keys.has(key)) steps.push(make.add(flavor, key, value, at));
+      const missing = [...ids].filter(([key]) => isChosen && !isDeleted(flavor) && !keys.has(key));
+      steps.push(...missing.map(([key, value]) => make.add(flavor, key, value, at)));
     }
   }
 }

@@ -1,18 +1,11 @@
 import { showColumn } from "../../../lib/text.ts";
 import type { ServerIdentity } from "../../../model/artefact.ts";
-import {
-  type Acceptance,
-  accept,
-  blocks,
-  type Finding,
-  finding,
-  findingIf,
-} from "../../../model/findings.ts";
+import { blocks, type Finding, finding, findingIf } from "../../../model/findings.ts";
 import type { Machine } from "../../../model/machine.ts";
 import type { InstanceRow, MachineRows } from "../../../model/nova/nova-rows.ts";
 import { requestText, taskStateText } from "../../../model/nova/requests.ts";
 import { nodeOf } from "../../../model/plan.ts";
-import { type Transformed, withFindings } from "../../transform/transform.ts";
+import { type Transformed, withAccepted } from "../../transform/transform.ts";
 import { keepsInstance, namesNode, same } from "./keeps-instance.ts";
 
 /** The location of a live instance in Nova after the plan. */
@@ -62,28 +55,14 @@ export function createGate(clustered: boolean, nova: Pick<ServerIdentity, "engin
   };
 }
 
-/** Evaluates machines whose Nova rows the plan does not change. */
-export function unchangedHosts(
-  gate: HostGate,
-  acceptances: (machine: Machine) => readonly Acceptance[],
-): (machine: Machine, made: Transformed) => Transformed {
-  return (machine, made) => {
-    const { nova, node } = machine;
-    const instance = nova?.instance ?? null;
-    if (nova === null || instance === null || instance.deleted) return made;
-    if (!keepsInstance(nodeOf(made.desired), instance)) return made;
-    const runs = { host: node.service_host, isServed: nova.service, loads: true };
-    const found = gate(machine, instance, runs);
-    return found.length === 0 ? made : judged(made, found, acceptances(machine));
-  };
-}
-
-export function judged(
-  made: Transformed,
-  found: readonly Finding[],
-  acceptances: readonly Acceptance[],
-): Transformed {
-  return withFindings(made, accept(found, acceptances));
+/** Evaluates a machine whose Nova rows the plan does not change, by those in the snapshot. */
+export function judgeUnchanged(gate: HostGate, machine: Machine, made: Transformed): Transformed {
+  const { nova, node } = machine;
+  const instance = nova?.instance ?? null;
+  if (nova === null || instance === null || instance.deleted) return made;
+  if (!keepsInstance(nodeOf(made.desired), instance)) return made;
+  const runs = { host: node.service_host, isServed: nova.service, loads: true };
+  return withAccepted(made, gate(machine, instance, runs));
 }
 
 /**

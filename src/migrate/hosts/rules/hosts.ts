@@ -1,21 +1,14 @@
 import { isObject } from "../../../lib/json.ts";
 import { counted, show } from "../../../lib/text.ts";
-import {
-  type Acceptance,
-  accept,
-  blocks,
-  type Finding,
-  finding,
-  findingIf,
-} from "../../../model/findings.ts";
+import { accept, blocks, type Finding, finding, findingIf } from "../../../model/findings.ts";
 import type { Machine, Row } from "../../../model/machine.ts";
 import type { NovaStep } from "../../../model/nova/nova-plan.ts";
 import { refusesNewHosts } from "../../../model/nova/nova-release.ts";
 import type { HostUse, MachineRows, NovaTables } from "../../../model/nova/nova-rows.ts";
 import { isLoaded, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
-import type { Transformed } from "../../transform/transform.ts";
+import { type Transformed, withAccepted } from "../../transform/transform.ts";
 import type { Choice } from "./choice.ts";
-import { type HostGate, type InstanceLocation, judged, queuedOf } from "./gate.ts";
+import { type HostGate, type InstanceLocation, queuedOf } from "./gate.ts";
 import { keepsInstance, same } from "./keeps-instance.ts";
 import { aggregatesOf, computeHost, instanceStep, moveComputes, serviceStep } from "./steps.ts";
 
@@ -26,13 +19,7 @@ import { aggregatesOf, computeHost, instanceStep, moveComputes, serviceStep } fr
  * @param at naive UTC, for rows that are created or deleted
  * @source facts/nova-bm.md 5.3; facts/systems.md A3, D4
  */
-export function createHosts(
-  tables: NovaTables,
-  choice: Choice,
-  acceptances: (machine: Machine) => readonly Acceptance[],
-  gate: HostGate,
-  at: string,
-) {
+export function createHosts(tables: NovaTables, choice: Choice, gate: HostGate, at: string) {
   const memberships = aggregatesOf(tables, choice);
   const used = new Map<string, HostLoss>();
   const reached = new Set<string>();
@@ -45,7 +32,7 @@ export function createHosts(
   };
   return {
     /** Adds findings from Nova's rows. */
-    judge: judging(tables, choice, memberships, gate, acceptances),
+    judge: judging(tables, choice, memberships, gate),
     /** The steps of one planned machine. */
     steps(line: PlannedMachine, rows: MachineRows): readonly NovaStep[] {
       if (!isLoaded(line)) return [];
@@ -107,14 +94,13 @@ function judging(
   choice: Choice,
   memberships: ReturnType<typeof aggregatesOf>,
   gate: HostGate,
-  acceptances: (machine: Machine) => readonly Acceptance[],
 ): (machine: Machine, made: Transformed, rows: MachineRows) => Transformed {
   const served = new Set(tables.services.map(({ host }) => host));
   return (machine, made, rows) => {
     const node = nodeOf(made.desired);
-    const [{ instance }, accepted] = [rows, acceptances(machine)];
+    const { instance } = rows;
     if (node === undefined)
-      return made.blocked ? judged(made, queuedOf(machine, rows, made.findings), accepted) : made;
+      return made.blocked ? withAccepted(made, queuedOf(machine, rows, made.findings)) : made;
     const { service_host } = machine.node;
     const to = choice.of({ service_host, records: made.desired });
     const found = accept(
@@ -126,13 +112,13 @@ function judging(
         ...(to === null ? foreignGuests(machine, tables) : foreignTo(machine, to, tables)),
         ...(to === null || served.has(to) ? [] : unstartable(machine, node, to, tables)),
       ],
-      accepted,
+      made.accept,
     );
     const host = to ?? service_host;
     const isServed = to !== null || served.has(service_host ?? "");
     const runs = { host, isServed, loads: !found.some(blocks) };
     const located = locate(machine, node, rows, (location) => gate(machine, location, runs), to);
-    return hosted(judged(made, [...found, ...located], accepted), to);
+    return hosted(withAccepted(made, [...found, ...located]), to);
   };
 }
 

@@ -1,12 +1,11 @@
 import { isObject, type Json, objectOf } from "../../../lib/json.ts";
-import { accept, type FindingCode, finding } from "../../../model/findings.ts";
+import { type FindingCode, finding } from "../../../model/findings.ts";
 import { carriedFields, minorOf, type RestDoc } from "../../../model/ironic/rest.ts";
 import { isNothing } from "../../../model/ironic/service-fields.ts";
-import type { Machine, Row } from "../../../model/machine.ts";
-import type { Site, TargetDoc } from "../../../model/mapping.ts";
+import type { Row } from "../../../model/machine.ts";
+import type { TargetDoc } from "../../../model/mapping.ts";
 import { type Desired, nodeOf } from "../../../model/plan.ts";
-import { compileSite } from "../../transform/site.ts";
-import { type Transformed, withFindings } from "../../transform/transform.ts";
+import { type Transformed, withAccepted } from "../../transform/transform.ts";
 
 type Noted = readonly [code: FindingCode, message: string];
 
@@ -25,14 +24,13 @@ const MOVED = [
  * @param origin number of origins in the plan's table without these
  * @source facts/ironic.md 4
  */
-export function carry(doc: RestDoc, target: TargetDoc, site: Site, origin: number) {
-  const decisions = compileSite(site);
+export function carry(doc: RestDoc, target: TargetDoc, origin: number) {
   const minor = minorOf(target.api ?? "1.0");
   const fields = {
     node: carriedFields(doc, "node", minor),
     port: carriedFields(doc, "port", minor),
   };
-  const carried = (source: Machine, machine: Transformed): Transformed => {
+  const carried = (machine: Transformed): Transformed => {
     if (machine.desired.length === 0) return machine;
     const notes: Noted[] = [];
     const lost: string[] = [];
@@ -51,11 +49,8 @@ export function carry(doc: RestDoc, target: TargetDoc, site: Site, origin: numbe
     notes.push(...asksFor(desired, target));
     if (lost.length > 0) notes.push(["N2I-D750", [...new Set(lost)].join(", ")]);
     const location = desired[0]?.id ?? "";
-    const found = accept(
-      notes.map(([code, message]) => finding(code, location, message)),
-      decisions.of(source).accept,
-    );
-    return withFindings({ ...machine, desired }, found);
+    const found = notes.map(([code, message]) => finding(code, location, message));
+    return withAccepted({ ...machine, desired }, found);
   };
   return { machine: carried, origins: MOVED };
 }

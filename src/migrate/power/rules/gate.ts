@@ -2,12 +2,13 @@ import { type Finding, type FindingCode, finding, findingIf } from "../../../mod
 import type { Machine } from "../../../model/machine.ts";
 import {
   type ConductorIpmitool,
+  type PowerAdvice,
   type PowerReading,
   type PowerReadings,
   type PowerVerdict,
+  suiteOrder,
   VERDICTS,
 } from "../../../model/power.ts";
-import { adviceOf, suiteUntried, warningsOf } from "./next-step.ts";
 import type { PowerMethod } from "./power-query.ts";
 
 /** The readings for a plan, with the operator's options. */
@@ -78,9 +79,8 @@ export function gate(
   const stale = method === null ? null : queryChange(machine.node.id, reading, method);
   if (stale !== null) return [finding("N2I-D612", where, stale)];
   const { verdict, detail, power, client } = reading;
-  const observed = warningsOf(reading, method, conductor.ipmitool).map((code) =>
-    finding(code, where, `BMC ${reading.address}`),
-  );
+  const { advice, untried, warnings } = meaningOf(reading, method, conductor.ipmitool);
+  const observed = warnings.map((code) => finding(code, where, `BMC ${reading.address}`));
   const code =
     (client === "virsh" ? MEANS_OF_HOST[verdict] : undefined) ?? VERDICTS[verdict].finding;
   if (code !== null) {
@@ -88,10 +88,9 @@ export function gate(
     const allowed = verdict === "unreachable" && unreachable !== null;
     return [allowed ? { ...found, accepted: unreachable } : found, ...observed];
   }
-  const untried = suiteUntried(reading, method, conductor.ipmitool);
   const other = [
     ...findingIf(untried !== null, "N2I-D612", where, untried ?? ""),
-    ...adviceOf(reading, method, conductor.ipmitool).map(({ key, words: text }) => {
+    ...advice.map(({ key, words: text }) => {
       const isRead = key === null || conductor.keys.includes(key);
       return finding("N2I-D602", where, isRead ? text : unread(text));
     }),
@@ -119,4 +118,67 @@ function queryChange(id: number, reading: PowerReading, method: PowerMethod): st
   return asked.words === method.query
     ? "asked with a password, Kg or MAC other than the one to be loaded"
     : `asked ${asked.words}, but ${method.query} would be loaded`;
+}
+
+/** Findings that only the request for the list causes. */
+const OF_LIST: readonly FindingCode[] = ["N2I-D628", "N2I-D631"];
+
+/**
+ * The meaning of a reading for a conductor's ipmitool. `power` and `plan` share it.
+ * @param method the planned query
+ */
+export function meaningOf(
+  reading: PowerReading,
+  method: PowerMethod | null,
+  ipmitool: ConductorIpmitool,
+) {
+  const { verdict, suite, suites, privilege, asked } = reading;
+  const login = method?.kind === "ipmi" ? method.login : null;
+  const isOpen = verdict === "ok" && suite !== null;
+  // With a configured suite, ipmitool does not request the BMC's suites.
+  const asksList = ipmitool === "1.8.19" && (login?.suite ?? null) === null;
+  const first = isOpen ? (login?.suite ?? suiteOrder(ipmitool, suites)[0]) : suite;
+  const untried =
+    first === suite || asked === undefined || suiteOrder(asked.ipmitool, suites)[0] === first
+      ? null
+      : `asked as ipmitool ${asked.ipmitool} does, but the conductor's ${ipmitool} uses suite ${first}, which was not tried`;
+  const refused = first !== suite && untried === null;
+  const silent = isOpen && asksList && reading.warnings.includes("N2I-D631");
+  const advice: PowerAdvice[] = [];
+  if (refused || silent) advice.push(setting("ipmi_cipher_suite", String(suite)));
+  if (verdict === "ok" && privilege === "OPERATOR" && login?.level !== "OPERATOR")
+    advice.push(setting("ipmi_priv_level", "OPERATOR"));
+  if (verdict === "wrong-kg")
+    advice.push({
+      ...{ key: "ipmi_hex_kg_key", value: null },
+      words: "set driver_info.ipmi_hex_kg_key to the BMC's Kg, or clear the Kg in the BMC",
+    });
+  return {
+    /** Settings that the conductor needs on the Ironic node. */
+    advice,
+    /** The reason why a session of the conductor's ipmitool is untested. Null if it is tested. */
+    untried,
+    /** The warnings that apply. */
+    warnings: asksList
+      ? reading.warnings
+      : reading.warnings.filter((code) => !OF_LIST.includes(code)),
+  };
+}
+
+function setting(key: "ipmi_cipher_suite" | "ipmi_priv_level", value: string): PowerAdvice {
+  return { key, value, words: `set driver_info.${key} to ${value}` };
+}
+
+/** Progress text: `12 ok, 1 unreachable`. @param again failed machines to query once more */
+export function live(verdicts: Iterable<readonly [string, number]>, again = 0): string {
+  const counts = byCount(verdicts).map(([verdict, count]) => `${count} ${verdict}`);
+  if (again > 0) counts.push(`${again} failed so far`);
+  return counts.join(", ") || "nothing to ask";
+}
+
+/** The most frequent first. */
+export function byCount(
+  verdicts: Iterable<readonly [string, number]>,
+): readonly (readonly [string, number])[] {
+  return [...verdicts].toSorted(([, left], [, right]) => right - left);
 }

@@ -1,11 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gate } from "../../../../src/migrate/power/rules/gate.ts";
-import {
-  adviceOf,
-  suiteUntried,
-  warningsOf,
-} from "../../../../src/migrate/power/rules/next-step.ts";
+import { gate, meaningOf } from "../../../../src/migrate/power/rules/gate.ts";
 import type { PowerMethod } from "../../../../src/migrate/power/rules/power-query.ts";
 import { FINDINGS } from "../../../../src/model/findings.ts";
 import type { Machine } from "../../../../src/model/machine.ts";
@@ -91,10 +86,10 @@ test("a BMC that is silent once it was asked for its suites has one to be set, i
   const told = { verdict: "ok", client: "native", power: "on", suite: 3, suites: [3] };
   const reading = { ...told, warnings: ["N2I-D631"] } as unknown as PowerReading;
   const words = "set driver_info.ipmi_cipher_suite to 3";
-  assert.deepEqual(adviceOf(reading, null, "1.8.19"), [
-    { key: "ipmi_cipher_suite", value: "3", words },
-  ]);
-  assert.deepEqual(warningsOf(reading, null, "1.8.19"), ["N2I-D631"]);
+  assert.deepEqual(meaningOf(reading, null, "1.8.19"), {
+    advice: [{ key: "ipmi_cipher_suite", value: "3", words }],
+    ...{ untried: null, warnings: ["N2I-D631"] },
+  });
   const given = {
     kind: "ipmi",
     login: { suite: 3, level: "ADMINISTRATOR" },
@@ -102,10 +97,12 @@ test("a BMC that is silent once it was asked for its suites has one to be set, i
   for (const [way, ipmitool] of [
     [null, "1.8.18"],
     [given, "1.8.19"],
-  ] as const) {
-    assert.deepEqual(adviceOf(reading, way, ipmitool), []);
-    assert.deepEqual(warningsOf(reading, way, ipmitool), []);
-  }
+  ] as const)
+    assert.deepEqual(meaningOf(reading, way, ipmitool), {
+      advice: [],
+      untried: null,
+      warnings: [],
+    });
 });
 
 for (const [conductor, suites, ipmitool, suite, expected] of SUITES)
@@ -120,10 +117,11 @@ for (const [conductor, suites, ipmitool, suite, expected] of SUITES)
       expected,
     );
     // What `power` shows is what `plan` holds against it.
+    const { advice, untried, warnings: remaining } = meaningOf(reading, null, conductor);
     const shown = [
-      ...adviceOf(reading, null, conductor).map(() => "N2I-D602"),
-      ...(suiteUntried(reading, null, conductor) === null ? [] : ["N2I-D612"]),
-      ...warningsOf(reading, null, conductor),
+      ...advice.map(() => "N2I-D602"),
+      ...(untried === null ? [] : ["N2I-D612"]),
+      ...remaining,
     ];
     assert.deepEqual(shown, expected);
   });

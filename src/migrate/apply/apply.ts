@@ -4,7 +4,6 @@ import { MigrationError } from "../../lib/error.ts";
 import { counted, shellArgument } from "../../lib/text.ts";
 import type { PlanCounts } from "../../model/artefact.ts";
 import type { SameSecret } from "../../model/compare.ts";
-import type { Entries } from "../../model/journal.ts";
 import { stepsOf } from "../../model/nova/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import type { Seal } from "../../model/secret.ts";
@@ -130,10 +129,9 @@ interface Job {
 
 /** Flavors, machines, hosts, then verify. Returns null if it was stopped on request. */
 async function load(job: Job) {
-  const { run, plan, backend, seal, session, nova, locked, sink, again } = job;
+  const { run, plan, backend, seal, nova, locked, sink, again } = job;
   const same = backend.same(seal);
-  const entries = session.journal.entries();
-  const foreignCheck = await foreignNodesOf(job, entries);
+  const foreignCheck = await foreignNodesOf(job);
   const guard = guardOf(job, same);
   // Flavors change first, so that a rebuild finds the new images even if the load fails.
   if (nova !== null)
@@ -169,12 +167,13 @@ async function load(job: Job) {
       ({ line, reason }) => [line.uuid ?? "", reason] as const,
     ),
   );
-  const hosts = (side: NovaSide) => side.hosts(out);
-  const moved = await changeNova("hosts", nova, sink, hosts).catch((cause: unknown) => {
-    throw applied.done === 0
-      ? afterFlavors(cause)
-      : afterNova(cause, "Ironic is loaded, but nova is not");
-  });
+  const moved = await changeNova("hosts", nova, sink, (side) => side.hosts(out)).catch(
+    (cause: unknown) => {
+      throw applied.done === 0
+        ? afterFlavors(cause)
+        : afterNova(cause, "Ironic is loaded, but nova is not");
+    },
+  );
   if (moved === null) {
     sink.report(stopped(again));
     return null;
@@ -229,15 +228,14 @@ function guardOf({ plan, locked, session }: Job, same: SameSecret): () => Promis
 }
 
 /** Checks for foreign nodes, now or before the first new row. @throws MigrationError N2I-E312 */
-async function foreignNodesOf(
-  job: Job,
-  entries: Entries,
-): Promise<(() => Promise<void>) | undefined> {
-  const { run, plan, backend, locked, nova } = job;
+async function foreignNodesOf(job: Job): Promise<(() => Promise<void>) | undefined> {
+  const { run, plan, backend, session, nova } = job;
+  const { target } = job.locked;
   if (plan.header.allow_other_nodes === true) return undefined;
-  if (nova === null) return foreignNodesFirst(run, backend, locked.target, entries, plan.footer);
+  const entries = session.journal.entries();
+  if (nova === null) return foreignNodesFirst(run, backend, target, entries, plan.footer);
   const present = { sha256: plan.footer.sha256, lines: nova.lines };
-  await checkForeignNodes(run, backend, locked.target, entries, present);
+  await checkForeignNodes(run, backend, target, entries, present);
   return undefined;
 }
 

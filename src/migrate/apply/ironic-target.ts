@@ -116,28 +116,31 @@ export interface LockedIronic {
   readonly precondition: () => Promise<void>;
 }
 
-interface How {
-  /** The snapshot must be the one from which the plan was made. */
-  readonly check: boolean;
-  readonly staged?: boolean;
-  /** Nodes whose protection `finish` removed. */
-  readonly unprotected?: () => ReadonlySet<string>;
-}
-
 /** Opens a plan's target, checks that it is the planned one, and locks it during `work`. */
 export async function withIronic<T>(
   run: RunFolder,
   session: RunSession,
   backend: Backend,
-  { header, seal, ...source }: How & { readonly header: PlanHeader; readonly seal: Seal },
+  {
+    header,
+    seal,
+    check,
+    staged = false,
+    unprotected,
+  }: {
+    readonly header: PlanHeader;
+    readonly seal: Seal;
+    /** The snapshot must be the one from which the plan was made. */
+    readonly check: boolean;
+    readonly staged?: boolean;
+    /** Nodes whose protection `finish` removed. */
+    readonly unprotected?: () => ReadonlySet<string>;
+  },
   work: (lockedIronic: LockedIronic) => Promise<T>,
 ): Promise<T> {
   checkEngine(header.target, backend);
-  const staged = source.staged === true;
-  const found = await backend.open(header.target.release, seal, {
-    staged,
-    ...(source.unprotected !== undefined && { unprotected: source.unprotected }),
-  });
+  const how = { staged, ...(unprotected !== undefined && { unprotected }) };
+  const found = await backend.open(header.target.release, seal, how);
   checkIdentity(header.target, found.identity);
   if (staged) checkReasons(found.release);
   const { target } = found;
@@ -149,10 +152,8 @@ export async function withIronic<T>(
       ...{ target, verifier, part: ironicPart(target), check: lock.check },
       async precondition() {
         checkIdentity(header.target, await backend.identify(header.target.release));
-        const snapshot = source.check
-          ? await digestOnly(`${run.path}/${SNAPSHOT}`, "snapshot")
-          : null;
-        if (snapshot !== null && snapshot !== header.made_from.snapshot)
+        const path = `${run.path}/${SNAPSHOT}`;
+        if (check && (await digestOnly(path, "snapshot")) !== header.made_from.snapshot)
           throw new MigrationError(
             "N2I-E300",
             "the snapshot is not the one the plan was made from",

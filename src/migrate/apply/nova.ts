@@ -65,42 +65,27 @@ export function novaJournalled(
   };
 }
 
-type Use =
-  Awaited<ReturnType<NovaTarget["use"]>> extends ReadonlyMap<string, infer Of> ? Of : never;
-
-/** Host rows that wait for others: a service for its machines, an aggregate for its instances. */
-const WAITS: {
-  readonly [course in Direction]: {
-    readonly table: NovaStep["table"];
-    readonly for: readonly (keyof Use)[];
-  };
-} = {
-  forward: { table: "services", for: ["instances", "computes"] },
-  back: { table: "aggregate_hosts", for: ["instances"] },
-};
-
-const NAMES: { readonly [kind in keyof Use]: string } = {
-  instances: "live instance",
-  computes: "compute node",
-};
-
-/** Steps that must wait for rows on their hosts, with the reason. */
+/**
+ * Steps that must wait for rows on their hosts, with the reason: a service for its machines, on the
+ * way back an aggregate for its instances.
+ */
 async function waiting(
   steps: readonly NovaStep[],
   direction: Direction,
   use: NovaTarget["use"],
 ): Promise<ReadonlyMap<string, string>> {
-  const { table, for: kinds } = WAITS[direction];
+  const table = direction === "forward" ? "services" : "aggregate_hosts";
   const relevant = steps.filter((step) => step.table === table);
   if (relevant.length === 0) return new Map();
   const found = await use(relevant.map(hostOf));
   return new Map(
     relevant.flatMap((step) => {
       const host = hostOf(step);
-      const uses = kinds.flatMap((kind) => {
-        const count = found.get(host)?.[kind] ?? 0;
-        return count > 0 ? [counted(count, NAMES[kind])] : [];
-      });
+      const { instances = 0, computes = 0 } = found.get(host) ?? {};
+      const uses = [
+        ...(instances > 0 ? [counted(instances, "live instance")] : []),
+        ...(computes > 0 && table === "services" ? [counted(computes, "compute node")] : []),
+      ];
       return uses.length === 0 ? [] : [[step.id, `${host} has ${uses.join(" and ")}`]];
     }),
   );

@@ -90,18 +90,23 @@ async function sealFor(run: RunFolder, keyFile: string | undefined) {
   return sealOf(run, keyFile, (await openManifest(plan)).manifest.key);
 }
 
-interface Deployment {
-  readonly bm: Database;
-  readonly nova: Database | null;
-  readonly hosts: readonly HostConfig[];
-  /** The compute hosts' TFTP trees. Without them, boot files are not checked. */
-  readonly trees?: readonly Tree[];
-}
-
-/** Reads nova_bm and nova into the run's snapshot, machine by machine. Secrets are sealed. */
+/**
+ * Reads nova_bm and nova into the run's snapshot, machine by machine. Secrets are sealed.
+ * @param trees the compute hosts' TFTP trees. Without them, boot files are not checked
+ */
 export async function takeSnapshot(
   run: RunFolder,
-  { bm, nova, hosts, trees = [] }: Deployment,
+  {
+    bm,
+    nova,
+    hosts,
+    trees,
+  }: {
+    readonly bm: Database;
+    readonly nova: Database | null;
+    readonly hosts: readonly HostConfig[];
+    readonly trees: readonly Tree[];
+  },
   seal: Seal & { readonly id: string },
   takenAt: string,
   progress: (machines: number) => void,

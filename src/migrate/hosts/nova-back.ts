@@ -243,11 +243,11 @@ async function plannedComputesOf(plans: readonly NovaFiles[]) {
   const ids = new Set<number>();
   const machines = new Set<string>();
   for (const nova of plans)
-    for (const leg of ["hosts", "shared"] as const)
-      for await (const batch of nova.steps(leg)) {
-        const computes = batch.filter(({ table }) => table === "compute_nodes");
-        for (const id of computes.map(({ key }) => key.id)) if (typeof id === "number") ids.add(id);
-        for (const machine of computes.flatMap((step) => step.machine ?? [])) machines.add(machine);
+    for await (const batch of nova.all())
+      for (const { table, key, machine } of batch) {
+        if (table !== "compute_nodes") continue;
+        ids.add(Number(key.id));
+        if (machine !== null) machines.add(machine);
       }
   return { ids, machines };
 }

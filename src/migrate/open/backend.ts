@@ -36,12 +36,6 @@ export interface TargetOptions extends RestOptions {
   readonly lockWait?: number;
 }
 
-interface Opened {
-  readonly identity: TargetIdentity;
-  readonly release: Release;
-  readonly target: Target & { readonly verifier: Verifier };
-}
-
 export interface Guarding {
   readonly identity: TargetIdentity;
   readonly release: Release;
@@ -51,21 +45,27 @@ export interface Guarding {
   readonly lock: () => Promise<Lock>;
 }
 
-interface How {
-  /** Whether the operator's release option must match. Otherwise, the plan's release is used. */
-  readonly planning?: boolean;
-  readonly staged?: boolean;
-  /** Nodes whose protection `finish` removed, which must not be protected again. */
-  readonly unprotected?: () => ReadonlySet<string>;
-}
-
 /** Access to Ironic through its database or its API. */
 export interface Backend {
   readonly kind: "db" | "rest";
   readonly label: string;
   readonly same: (seal: Seal) => SameSecret;
   /** @param requested the release, if it is ambiguous @throws MigrationError N2I-E2... */
-  readonly open: (requested: string | undefined, seal: Seal, how?: How) => Promise<Opened>;
+  readonly open: (
+    requested: string | undefined,
+    seal: Seal,
+    how?: {
+      /** Whether the operator's release option must match. Otherwise, the plan's release is used. */
+      readonly planning?: boolean;
+      readonly staged?: boolean;
+      /** Nodes whose protection `finish` removed, which must not be protected again. */
+      readonly unprotected?: () => ReadonlySet<string>;
+    },
+  ) => Promise<
+    Pick<Guarding, "identity" | "release"> & {
+      readonly target: Target & { readonly verifier: Verifier };
+    }
+  >;
   /** The access that removes a node's protection, and its lock. */
   readonly guard: (requested: string | undefined) => Promise<Guarding>;
   /** The current identity of the target, read again. */

@@ -155,7 +155,7 @@ export async function askFleet(
     const count = [...facts.digests.keys()].filter((id) => saved.has(id) || isSelected(id)).length;
     watched.expect(count, new Set(saved.values()));
     const machines = queriedMachines(snapshot.lines(), methodOf, isSelected);
-    const questions = questionsOf(machines, facts.isShared, asking.seal, queries);
+    const questions = questionsOf(machines, facts.shared, asking.seal, queries);
     const { schedule, signal } = asking;
     const options = { signal, schedule, failed: watched.failed, clock: processContext().clock };
     for await (const reading of askQuestions(questions, asking.probe, options)) await keep(reading);

@@ -30,15 +30,14 @@ export function newQueries() {
 /**
  * The queries of BMCs, one for each BMC and credential, as a stream. Machines with a shared BMC
  * come last, in one query.
- * @param isShared whether other machines have the same query
  */
 export async function* questionsOf(
-  queries: AsyncIterable<Queried> | Iterable<Queried>,
-  isShared: (query: string) => boolean,
+  queries: AsyncIterable<Queried>,
+  shared: ReadonlySet<string>,
   seal: Seal,
   otherQueries: OtherQueries,
 ): AsyncGenerator<PowerQuestion> {
-  const shared = new Map<string, { readonly question: PowerQuestion; readonly ids: number[] }>();
+  const groups = new Map<string, { readonly question: PowerQuestion; readonly ids: number[] }>();
   for await (const { id, method } of queries) {
     otherQueries.methods.set(id, method);
     if (method.kind === "none") otherQueries.unread.push({ id, ...method });
@@ -49,7 +48,7 @@ export async function* questionsOf(
       otherQueries.guests.set(key, guests);
     } else {
       const question = questionOf(id, method, seal);
-      if (!isShared(method.query)) {
+      if (!shared.has(method.query)) {
         yield question;
         continue;
       }
@@ -58,12 +57,12 @@ export async function* questionsOf(
         question.password(),
         opened(method.login.kg, seal),
       ]);
-      const group = shared.get(key) ?? { question, ids: [] };
+      const group = groups.get(key) ?? { question, ids: [] };
       group.ids.push(id);
-      shared.set(key, group);
+      groups.set(key, group);
     }
   }
-  for (const { question, ids } of shared.values()) yield { ...question, bm_node_ids: ids };
+  for (const { question, ids } of groups.values()) yield { ...question, bm_node_ids: ids };
 }
 
 function questionOf(
@@ -104,6 +103,7 @@ export async function survey(lines: AsyncIterable<readonly SnapshotLine[]>, meth
   /** Digest of the query, including secrets, by bm_nodes.id. */
   const digests: Digests = new Map();
   const once = new Set<string>();
+  /** Queries of several machines. */
   const shared = new Set<string>();
   for await (const { id, method } of queriedMachines(lines, methodOf, () => true)) {
     digests.set(id, method.digest);
@@ -111,9 +111,7 @@ export async function survey(lines: AsyncIterable<readonly SnapshotLine[]>, meth
     if (once.has(method.query)) shared.add(method.query);
     once.add(method.query);
   }
-  /** Whether several machines have this query. */
-  const isShared = (query: string): boolean => shared.has(query);
-  return { digests, isShared };
+  return { digests, shared };
 }
 
 type Digests = Map<number, string>;

@@ -113,38 +113,33 @@ interface Settled {
 }
 
 /** The rules for machines with the same settings. */
-interface RulesFor extends Settled {
-  readonly keeps: boolean;
-  readonly capabilities: string;
-  readonly node: SettledRules;
-  readonly port: SettledRules;
+type RulesFor = ReturnType<typeof settleFor>;
+
+function settleFor(mapping: Mapping, set: JsonObject, row: DriverRow, is: Settled) {
+  const keeps = mapping.states.outcomes[is.outcome].instance;
+  const fixed = fixedSources(set, row, is, mapping);
+  const capabilities = { ...is.conf?.extra_specs, ...mapping.target.capabilities };
+  return {
+    ...{ ...is, keeps },
+    // In Ironic's format: `k1:v1,k2:v2`.
+    capabilities: Object.entries(capabilities)
+      .map(([key, value]) => `${key}:${value}`)
+      .join(","),
+    node: settleRules(is.program.node, fixed, keeps),
+    port: settleRules(is.program.port, fixed, keeps),
+  };
 }
 
 /** Evaluates rules once for all machines with the same settings and site document values. */
 function rulesFor(mapping: Mapping): (set: JsonObject, row: DriverRow, is: Settled) => RulesFor {
   const bySet = byObject((_: JsonObject) => new Map<HostConfig | null, RulesFor[]>());
-  const make = (set: JsonObject, row: DriverRow, is: Settled): RulesFor => {
-    const keeps = mapping.states.outcomes[is.outcome].instance;
-    const fixed = fixedSources(set, row, is, mapping);
-    const { node, port } = is.program;
-    const capabilities = { ...is.conf?.extra_specs, ...mapping.target.capabilities };
-    return {
-      ...{ ...is, keeps },
-      // In Ironic's format: `k1:v1,k2:v2`.
-      capabilities: Object.entries(capabilities)
-        .map(([key, value]) => `${key}:${value}`)
-        .join(","),
-      node: settleRules(node, fixed, keeps),
-      port: settleRules(port, fixed, keeps),
-    };
-  };
   return (set, row, is) => {
     const { program, conf, outcome } = is;
     const byConf = bySet(set);
     const cached = byConf.get(conf) ?? [];
     const found = cached.find((one) => one.program === program && one.outcome === outcome);
     if (found !== undefined) return found;
-    const made = make(set, row, is);
+    const made = settleFor(mapping, set, row, is);
     byConf.set(conf, [...cached, made]);
     return made;
   };

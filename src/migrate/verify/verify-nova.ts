@@ -5,7 +5,6 @@ import { NOVA_LEGS, type NovaLegName, type NovaTarget } from "../../model/nova/n
 import { type Keep, openRole } from "../../run/databases.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
-import type { Database } from "../../systems/database/open.ts";
 import { committed } from "../../systems/database/write.ts";
 import {
   openComputeNodes,
@@ -21,7 +20,7 @@ import { novaTargetOf } from "../hosts/nova-target.ts";
 import { choiceOf } from "../hosts/rules/choice.ts";
 import type { HypervisorsNow } from "../hosts/rules/computes.ts";
 import { ranSince } from "../hosts/rules/running.ts";
-import { compareNova, type Inspected, type NovaNow } from "./rules/nova.ts";
+import { compareNova, type Inspected } from "./rules/nova.ts";
 import { emptyNovaTally } from "./rules/tally.ts";
 import type { Used } from "./rules/used.ts";
 
@@ -69,9 +68,23 @@ export async function openNovaVerifier(
     tally,
     /** Returns rows with differences, or all rows. */
     async open(how: { readonly all: boolean; readonly used: Used }) {
-      const rows = inspected(plan, (leg) => (leg === "api" ? api : target));
-      const now = { rows, ...(await novaNow(database, placement, plan, expects)) };
-      return compareNova(now, choiceOf(plan.header.compute_hosts), tally, how);
+      const { made_at, compute_hosts } = plan.header;
+      const since = made_at.slice(0, 19).replace("T", " ");
+      const now = {
+        rows: inspected(plan, (leg) => (leg === "api" ? api : target)),
+        tenants: {
+          ...{ instancesOf: openInstances(database), onNodes: await openOnNodes(database) },
+          nova: database,
+        },
+        computesOf: await openComputeNodes(database),
+        hypervisors: {
+          ...{ computesOf: await openComputes(database), expects },
+          deletedOf: await openDeleted(database, since),
+          providersOf: placement && openProviders(database, placement),
+        },
+        allocatedOf: placement && openAllocated(placement),
+      };
+      return compareNova(now, choiceOf(compute_hosts), tally, how);
     },
   };
 }
@@ -99,24 +112,4 @@ async function* inspected(
         return step === undefined ? [] : [{ step, state }];
       });
     }
-}
-
-async function novaNow(
-  nova: Database,
-  placement: Database | null,
-  { header }: NovaFiles,
-  expects: HypervisorsNow["expects"],
-): Promise<Omit<NovaNow, "rows">> {
-  const since = header.made_at.slice(0, 19).replace("T", " ");
-  return {
-    tenants: { instancesOf: openInstances(nova), onNodes: await openOnNodes(nova), nova },
-    computesOf: await openComputeNodes(nova),
-    hypervisors: {
-      computesOf: await openComputes(nova),
-      deletedOf: await openDeleted(nova, since),
-      providersOf: placement && openProviders(nova, placement),
-      expects,
-    },
-    allocatedOf: placement && openAllocated(placement),
-  };
 }

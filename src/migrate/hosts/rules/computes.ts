@@ -28,7 +28,7 @@ export interface HypervisorsNow {
 }
 
 /** Numbers of compared machines. */
-export interface HypervisorTally {
+interface HypervisorTally {
   hypervisors: number;
   providers: number;
   /** Machines without a compute node of the ironic driver that need none yet. */

@@ -73,13 +73,8 @@ export function moveComputes(
     if (host !== null && host !== to) sources.push(host);
     const { id, service_id, hypervisor_hostname } = row;
     const common = {
-      ...({
-        id: `compute_nodes:${id}`,
-        part: "hosts",
-        table: "compute_nodes",
-        key: { id },
-      } as const),
-      ...{ machine, of: `compute node ${hypervisor_hostname}` },
+      ...({ id: `compute_nodes:${id}`, part: "hosts", table: "compute_nodes" } as const),
+      ...{ key: { id }, machine, of: `compute node ${hypervisor_hostname}` },
     };
     const hostField = row.host === undefined ? {} : { host: row.host };
     if (row === chosen) {

@@ -57,10 +57,12 @@ function isEmpty({ node, instance, name, port, address }: Index): boolean {
   return node.size + instance.size + name.size + port.size + address.size === 0;
 }
 
-type Judged = { readonly record: PlannedRecord; readonly findings: readonly Finding[] };
-
 /** Compares one row with Ironic. */
-export function judge(desired: Desired, index: Index, same: SameSecret): Judged {
+export function judge(
+  desired: Desired,
+  index: Index,
+  same: SameSecret,
+): { readonly record: PlannedRecord; readonly findings: readonly Finding[] } {
   const { row, resource, id, origins } = desired;
   if (isEmpty(index))
     return { record: { resource, id, row, origins, change: "create" }, findings: NONE };

@@ -6,13 +6,6 @@ import type { PlannedMachine } from "../../../model/plan.ts";
 import type { PowerReading, PowerReadings } from "../../../model/power.ts";
 import { diskOf, type MachineFlavor, type NodeSize } from "../../../model/settings.ts";
 
-/** The input of an initial site document, in addition to the plan's lines. */
-interface ProposalFacts extends Classes {
-  readonly readings: PowerReadings;
-  /** driver_info keys of the release that not every release has. */
-  readonly keys: readonly string[];
-}
-
 /** Values for all machines that have the same ones. */
 interface Setting {
   readonly node: NodeSize;
@@ -22,18 +15,8 @@ interface Setting {
   readonly driver_info: { readonly [key: string]: string };
 }
 
-/** One decision of the document, with its machines. */
-interface Group {
-  readonly body: readonly string[];
-  readonly uuids: string[];
-}
-
-/** The collected lines. For each machine, only its UUID is kept. */
-interface Gathered {
-  readonly accepts: Map<string, Group>;
-  readonly settings: Map<string, Setting>;
-  readonly set: { readonly uuid: string; readonly to: Setting }[];
-}
+/** The lines of each decision of the document, with the UUIDs of its machines. */
+type Decisions = Map<string, string[]>;
 
 /** Findings that `power` resolves. To accept them would hide that it did not run. */
 const ASK_FIRST: readonly string[] = ["N2I-D604", "N2I-D612"];
@@ -41,9 +24,16 @@ const ASK_FIRST: readonly string[] = ["N2I-D604", "N2I-D612"];
 /**
  * An initial site document. Known values are filled in. Values for the operator are empty, which every
  * command refuses. Reasons are never proposed.
+ * @param keys driver_info keys of the release that not every release has
  */
-export function createProposal({ readings, keys, ...classes }: ProposalFacts) {
-  const gathered: Gathered = { accepts: new Map(), settings: new Map(), set: [] };
+export function createProposal({
+  readings,
+  keys,
+  ...classes
+}: Classes & { readonly readings: PowerReadings; readonly keys: readonly string[] }) {
+  const accepts: Decisions = new Map();
+  const settings = new Map<string, Setting>();
+  const machines: { readonly uuid: string; readonly to: Setting }[] = [];
   const hard: string[] = [];
   const totals = { unread: 0, images: false };
   return {
@@ -64,9 +54,11 @@ export function createProposal({ readings, keys, ...classes }: ProposalFacts) {
       for (const { code, message } of remaining)
         if (FINDINGS[code].acceptable !== true) hard.push(`${uuid} ${code} ${plain(message)}`);
         else
-          addTo(gathered.accepts, uuid, [
+          addTo(
+            accepts,
+            uuid,
             `    accept: [{finding: ${code}, reason: ""}]   # ${plain(message)}`,
-          ]);
+          );
       const requiresClass = codes.has("N2I-D407");
       if (!requiresClass && Object.keys(driver_info).length === 0) return;
       const { cpus, memory_mb, local_gb } = machine.node;
@@ -74,19 +66,32 @@ export function createProposal({ readings, keys, ...classes }: ProposalFacts) {
       const setting = { node: { cpus, memory_mb, local_gb }, requiresClass, found, driver_info };
       const key = JSON.stringify(setting);
       const size = `${cpus} cpus, ${memory_mb} MiB, ${local_gb} GB`;
-      const to = gathered.settings.get(key) ?? { ...setting, size };
-      gathered.settings.set(key, to);
-      gathered.set.push({ uuid, to });
+      const to = settings.get(key) ?? { ...setting, size };
+      settings.set(key, to);
+      machines.push({ uuid, to });
     },
-    text: (): string => render(decisionLines(gathered, classes.flavors), hard, totals),
+    /**
+     * Each decision once, with all its machines: first those that need a reason, then values. A
+     * later entry adds to an earlier one.
+     */
+    text(): string {
+      const found = classesOf([...settings.values()], classes.flavors);
+      const sets: Decisions = new Map();
+      for (const { uuid, to } of machines)
+        addTo(sets, uuid, settingText(to, found.get(to) ?? null));
+      const decisions = [...accepts, ...sets].flatMap(([text, uuids]) => [
+        ...matchLines(uuids),
+        text,
+      ]);
+      return render(decisions, hard, totals);
+    },
   };
 }
 
-function addTo(groups: Map<string, Group>, uuid: string, body: readonly string[]): void {
-  const key = body.join("\n");
-  const group = groups.get(key) ?? { body, uuids: [] };
-  groups.set(key, group);
-  group.uuids.push(uuid);
+function addTo(decisions: Decisions, uuid: string, text: string): void {
+  const uuids = decisions.get(text) ?? [];
+  decisions.set(text, uuids);
+  uuids.push(uuid);
 }
 
 /** Settings from the readings that a conductor needs and its release reads. */
@@ -143,27 +148,7 @@ const IMAGES = [
   '    set: {deploy_kernel: "", deploy_ramdisk: ""}',
 ];
 
-/**
- * Each decision once, with all its machines: first those that need a reason, then values. A later
- * entry adds to an earlier one.
- */
-function decisionLines(
-  { accepts, settings, set }: Gathered,
-  flavors: Classes["flavors"],
-): readonly string[] {
-  const classes = classesOf([...settings.values()], flavors);
-  const sets = new Map<string, Group>();
-  for (const { uuid, to } of set) addTo(sets, uuid, settingLines(to, classes.get(to) ?? null));
-  return [...accepts.values(), ...sets.values()].flatMap(({ body, uuids }) => [
-    ...matchLines(uuids),
-    ...body,
-  ]);
-}
-
-function settingLines(
-  { requiresClass, driver_info, size }: Setting,
-  found: Class | null,
-): readonly string[] {
+function settingText({ requiresClass, driver_info, size }: Setting, found: Class | null): string {
   const settings = Object.entries(driver_info).map(([key, value]) => `${key}: ${quoted(value)}`);
   const set = [
     ...(requiresClass
@@ -171,7 +156,7 @@ function settingLines(
       : []),
     ...(settings.length > 0 ? [`driver_info: {${settings.join(", ")}}   # found by power`] : []),
   ];
-  return ["    set:", ...set.map((line) => `      ${line}`)];
+  return ["    set:", ...set.map((line) => `      ${line}`)].join("\n");
 }
 
 function matchLines(uuids: readonly string[]): readonly string[] {

@@ -23,7 +23,7 @@ export interface Inspected {
 }
 
 /** Current rows and readers of Nova. */
-export interface NovaNow {
+interface NovaNow {
   readonly rows: AsyncIterable<readonly Inspected[]>;
   readonly tenants: TenantsNow;
   readonly computesOf: ByMachine<ComputeLocation>;

@@ -49,10 +49,6 @@ export async function inspectCloser(
     );
 }
 
-interface CheckedTarget extends Pick<Target, "service" | "current"> {
-  readonly identity: Pick<Target["identity"], "engine">;
-}
-
 /**
  * Checks that every machine to adopt has a live conductor, so that the service does not refuse each
  * machine.
@@ -60,7 +56,7 @@ interface CheckedTarget extends Pick<Target, "service" | "current"> {
  */
 export async function findConductors(
   plan: () => AsyncIterable<readonly PlannedMachine[]>,
-  target: CheckedTarget,
+  target: Pick<Target, "identity" | "service" | "current">,
 ): Promise<void> {
   if (target.identity.engine !== "rest") return;
   const { conductors } = await target.service();

@@ -197,14 +197,12 @@ async function* withNovaView(
         : machines.map((machine, at) => ({ ...machine, nova: views[at] ?? null }));
     const all = trees.length === 0 ? withNova : await Promise.all(withNova.map(addBoot));
     await turn();
-    yield { orphans, machines: all.map(inspected) };
+    const inspected = all.map((machine) => {
+      const findings = inspect(machine);
+      return findings.length === machine.findings.length ? machine : { ...machine, findings };
+    });
+    yield { orphans, machines: inspected };
   }
-}
-
-/** Returns the same object if there are no new findings. */
-function inspected(machine: Machine): Machine {
-  const findings = inspect(machine);
-  return findings.length === machine.findings.length ? machine : { ...machine, findings };
 }
 
 /** A machine's boot file. Undefined if the machine has no instance. */

@@ -4,7 +4,7 @@ import { otherServer } from "../../model/database.ts";
 import type { Finding } from "../../model/findings.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { NovaPlanCounts, NovaPlanHeader, NovaStep } from "../../model/nova/nova-plan.ts";
-import type { FlavorRows, MachineRows } from "../../model/nova/nova-rows.ts";
+import type { MachineRows } from "../../model/nova/nova-rows.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { releaseNames } from "../../run/files/load-tables.ts";
 import type { PlanWriter } from "../../run/files/plan-folder.ts";
@@ -147,7 +147,10 @@ async function flavorSteps(
   const flavors = await readFlavorRows(database);
   const apiFlavors = (await api?.rows(flavors.hosts)) ?? null;
   refuseUnknown(how.selected, apiFlavors === null ? [flavors] : [flavors, apiFlavors]);
-  const rows = apiFlavors === null ? [flavors] : [withoutThose(flavors, apiFlavors), apiFlavors];
+  // Nova reads nova_api first.
+  const present = new Set(apiFlavors?.flavors.map(({ id }) => id));
+  const remaining = { ...flavors, flavors: flavors.flavors.filter(({ id }) => !present.has(id)) };
+  const rows = apiFlavors === null ? [flavors] : [remaining, apiFlavors];
   const planned = rows.map((some) => planFlavors(some, facts, how, at));
   return {
     steps: planned.flatMap(({ steps }) => steps),
@@ -189,10 +192,4 @@ function checkSource(
       "N2I-E202",
       `--nova-db ${label} is not the nova database of the snapshot: ${other} was ${nova[other]}, is ${found[other]}`,
     );
-}
-
-/** Flavors of nova that nova_api does not have. Nova reads nova_api first. */
-function withoutThose(nova: FlavorRows, api: FlavorRows): FlavorRows {
-  const present = new Set(api.flavors.map(({ id }) => id));
-  return { ...nova, flavors: nova.flavors.filter(({ id }) => !present.has(id)) };
 }

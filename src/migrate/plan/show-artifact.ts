@@ -78,7 +78,8 @@ async function fileOf(file: string) {
     (await orNull(openArtefact<JsonObject, Line>(file, kind), OTHER))?.lines;
   const machines = openArtefact<MachinesHeader, PlannedMachine>(file, "machines", checkHome);
   const plan = await orNull(machines, OTHER);
-  if (plan !== null) return machinesIn(plan);
+  if (plan !== null)
+    return { kind: "machines" as const, origins: plan.header.origins, lines: plan.lines };
   const moves = await linesIn<PlannedMove>("moves");
   if (moves !== undefined) return { kind: "moves" as const, lines: moves };
   const power = await orNull(powerFile(file), OTHER);
@@ -105,17 +106,8 @@ async function powerFile(file: string) {
 async function planOf(folder: string) {
   if (isOfHosts((await openManifest(folder)).manifest))
     return { kind: "moves" as const, lines: (await openMovePlan(folder)).lines };
-  return machinesIn(await openPlan(folder));
-}
-
-function machinesIn({
-  header: { origins },
-  lines,
-}: {
-  readonly header: Pick<MachinesHeader, "origins">;
-  readonly lines: () => AsyncIterable<readonly PlannedMachine[]>;
-}) {
-  return { kind: "machines" as const, origins, lines };
+  const { header, lines } = await openPlan(folder);
+  return { kind: "machines" as const, origins: header.origins, lines };
 }
 
 async function novaOf(folder: string) {

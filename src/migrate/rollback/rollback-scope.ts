@@ -3,6 +3,7 @@ import { counted } from "../../lib/text.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
 import { findPlan } from "../../run/files/plan-folder.ts";
 import {
+  available,
   awayOf,
   cutBack,
   type LoadedRows,
@@ -41,8 +42,8 @@ export async function loadedRowsOf(run: RunFolder, entries: Entries): Promise<Lo
 
 /** Text about rows that are in Ironic. Null if there are none. */
 export function loadedRowsText(loadedRows: RunFiles["rows"]): string | null {
-  if (loadedRows === undefined || "missing" in loadedRows || loadedRows.rows === 0) return null;
-  const { rows, machines } = loadedRows;
+  const { rows = 0, machines = 0 } = available(loadedRows) ?? {};
+  if (rows === 0) return null;
   const of = counted(machines, "machine");
   return `${counted(rows, `row of ${of} is`, `rows of ${of} are`)} still in Ironic`;
 }
@@ -54,18 +55,17 @@ export function loadedRowsText(loadedRows: RunFiles["rows"]): string | null {
 export function goOnBack(files: RunFiles): NextStep | null {
   const { nova, rows: loadedRows } = files;
   const away = awayOf(files);
-  const rest = nova === undefined || "missing" in nova ? undefined : nova.remaining;
-  const remaining = rest === undefined || "missing" in rest || rest.rows === 0 ? null : rest;
+  const { rows: toRestore = 0, machines = "all" } = available(available(nova)?.remaining) ?? {};
   const rows = away === "all" ? loadedRowsText(loadedRows) : null;
-  if (rows === null && remaining === null) return null;
-  const whys = [
+  if (rows === null && toRestore === 0) return null;
+  const reasons = [
     ...(rows === null ? [] : [rows]),
-    ...(remaining === null ? [] : [`${counted(remaining.rows, "row")} of nova to restore`]),
+    ...(toRestore === 0 ? [] : [`${counted(toRestore, "row")} of nova to restore`]),
   ];
   return {
     command: "rollback",
-    options: scopeOptions(away === "all" ? away : (remaining?.machines ?? "all")),
-    note: whys.join(", and "),
+    options: scopeOptions(away === "all" ? away : machines),
+    note: reasons.join(", and "),
   };
 }
 
@@ -74,10 +74,9 @@ export function rolledBackText(files: Pick<RunFiles, "journal" | "rows">): strin
   const { rows } = files;
   const away = awayOf(files);
   if (away === null || away === "all" || loadedRowsText(rows) === null) return null;
-  const machines = rows === undefined || "missing" in rows ? 0 : rows.machines;
-  const of = `${away.size} of ${counted(machines + away.size, "machine")}`;
-  const were = away.size === 1 ? "was" : "were";
-  return `${of} ${were} rolled back: plan and apply load ${away.size === 1 ? "it" : "them"} again, rollback --all rolls back the others, finish ends the run without ${away.size === 1 ? "it" : "them"}`;
+  const of = `${away.size} of ${counted((available(rows)?.machines ?? 0) + away.size, "machine")}`;
+  const [were, them] = away.size === 1 ? ["was", "it"] : ["were", "them"];
+  return `${of} ${were} rolled back: plan and apply load ${them} again, rollback --all rolls back the others, finish ends the run without ${them}`;
 }
 
 /** A command names at most this many machines. */

@@ -10,7 +10,6 @@ import type { PlannedMachine, Step } from "../../model/plan.ts";
 import type { UndoPreview } from "../../model/preview.ts";
 import { findPlan } from "../../run/files/plan-folder.ts";
 import { openPlan, sealOf } from "../../run/run.ts";
-import type { Sink } from "../../run/sink.ts";
 import {
   batchOf,
   checkEngine,
@@ -98,7 +97,10 @@ async function undoPlan(
     // Operators name only a few machines.
     const counts = scope.all ? await lockedIronic.target.counts() : { nodes: 0 };
     const nodes = Math.min(footer.footer.machines, counts.nodes);
-    await noteSlow(backend, nodes, sink);
+    // A failure is ignored, because the advice only saves time.
+    const keys = (backend.scannedKeys && (await orNull(backend.scannedKeys()))) ?? [];
+    const slow = slowDelete(nodes, keys);
+    if (slow !== null) sink.note(slow.note);
     return sink.during(
       "rollback",
       footer.footer.machines,
@@ -163,11 +165,4 @@ async function inspected(
   const { identity, target } = await backend.open(planned.release, seal);
   checkIdentity(planned, identity);
   return ironicPart(target);
-}
-
-/** A failure is ignored, because the advice only saves time. */
-async function noteSlow({ scannedKeys }: Backend, nodes: number, sink: Sink): Promise<void> {
-  const keys = (scannedKeys && (await orNull(scannedKeys()))) ?? [];
-  const slow = slowDelete(nodes, keys);
-  if (slow !== null) sink.note(slow.note);
 }

@@ -7,8 +7,6 @@ export type StateFacts = ReturnType<typeof factsOf>;
 export interface Decision {
   readonly row: StateRow;
   readonly outcome: StateOutcome;
-  /** The operator's reason, if an accepted finding changed the outcome. */
-  readonly accepted: string | null;
 }
 
 /** Nova's view of the instance bm_nodes names. @source facts/nova-bm.md 2.3 */
@@ -54,10 +52,9 @@ export function decide(
   const row = states.rows.find(({ when }) => holds(when, facts));
   // The parser requires that the last row has no conditions.
   if (row === undefined) throw new Error("the state table has no row for every machine");
-  const acceptance = acceptances.find(({ finding }) => finding === row.finding);
-  if (row.outcome !== "block" || row.accepted === undefined || acceptance === undefined)
-    return { row, outcome: row.outcome, accepted: null };
-  return { row, outcome: row.accepted, accepted: acceptance.reason };
+  const isAccepted = acceptances.some(({ finding }) => finding === row.finding);
+  if (row.outcome !== "block" || !isAccepted) return { row, outcome: row.outcome };
+  return { row, outcome: row.accepted ?? row.outcome };
 }
 
 const TEXT: { readonly [state in Presence]: string | null } = {
@@ -77,7 +74,7 @@ const CODE: Partial<Record<Presence, FindingCode>> = { missing: "N2I-D201", dele
  * @source facts/nova-bm.md 1.11, 2.3, 5.3
  */
 export function stateFindings(
-  { row, accepted }: Decision,
+  { row }: Decision,
   facts: StateFacts,
   where: string,
 ): readonly Finding[] {
@@ -89,8 +86,7 @@ export function stateFindings(
   const findings: Finding[] = [];
   if (row.finding !== undefined) {
     const what = `task_state ${JSON.stringify(facts.task_state)}: ${row.means}`;
-    const found = finding(row.finding, location, text === null ? what : [what, text].join("; "));
-    findings.push(accepted === null ? found : { ...found, accepted });
+    findings.push(finding(row.finding, location, text === null ? what : [what, text].join("; ")));
   }
   if (absentCode !== undefined && text !== null)
     findings.push(finding(absentCode, `${where} instance_uuid`, text));

@@ -123,18 +123,18 @@ function computeFaults(
 ): readonly string[] {
   const node = nodeOf(records);
   const properties = objectOf(node?.properties);
-  const many = `${rows.length} live compute nodes: ${rows.map(({ id }) => id).join(", ")}`;
-  const sizes = rows
-    .filter(
-      (row) => row.hypervisor_type === "ironic" && SIZES.some(([column]) => row[column] !== 0),
-    )
-    .flatMap((row) =>
-      SIZES.filter(([column, key]) => row[column] !== properties[key]).map(
-        ([column, key]) =>
+  const faults: string[] = [];
+  if (rows.length > 1)
+    faults.push(`${rows.length} live compute nodes: ${rows.map(({ id }) => id).join(", ")}`);
+  for (const row of rows) {
+    if (row.hypervisor_type !== "ironic" || SIZES.every(([column]) => row[column] === 0)) continue;
+    for (const [column, key] of SIZES)
+      if (row[column] !== properties[key])
+        faults.push(
           `compute_nodes.id=${row.id} ${column} is ${row[column]}, properties.${key} ${JSON.stringify(properties[key] ?? null)}`,
-      ),
-    );
-  return [...(rows.length > 1 ? [many] : []), ...sizes];
+        );
+  }
+  return faults;
 }
 
 /** A machine in Placement, in lower case. */

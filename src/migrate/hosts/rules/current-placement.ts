@@ -93,14 +93,12 @@ function locationFaults(
 ): readonly string[] {
   if (row === undefined || (row.deleted ?? 0) !== 0 || accepted(line, "N2I-D225")) return [];
   const { host, uuid } = line;
-  return [
-    ...(row.host === host
-      ? []
-      : [`host is ${showColumn(row.host)}, should be ${showColumn(host)}`]),
-    ...(namesNode(row.node, uuid, nova)
-      ? []
-      : [`node is ${showColumn(row.node)}, should be ${showColumn(uuid)}`]),
-  ];
+  const faults: string[] = [];
+  if (row.host !== host)
+    faults.push(`host is ${showColumn(row.host)}, should be ${showColumn(host)}`);
+  if (!namesNode(row.node, uuid, nova))
+    faults.push(`node is ${showColumn(row.node)}, should be ${showColumn(uuid)}`);
+  return faults;
 }
 
 /** Live instances on a machine that no plan reported. */

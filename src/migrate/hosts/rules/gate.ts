@@ -36,17 +36,14 @@ export function createGate(clustered: boolean, nova: Pick<ServerIdentity, "engin
   return ({ node }: Machine, location: InstanceLocation, runs: Runs): readonly Finding[] => {
     const where = `bm_nodes.id=${node.id} instance ${location.uuid}`;
     const spelt = same(location.node, node.uuid) ? ", and Ironic's uuid is in lower case" : "";
-    const faults = [
-      ...(location.host === runs.host
-        ? []
-        : [
-            `instances.host will be ${showColumn(location.host)}, its nova-compute ${showColumn(runs.host)}`,
-          ]),
-      ...(runs.isServed ? [] : [`no live nova-compute is called ${showColumn(runs.host)}`]),
-      ...(namesNode(location.node, node.uuid, nova)
-        ? []
-        : [`instances.node will be ${showColumn(location.node)}${spelt}`]),
-    ];
+    const faults: string[] = [];
+    if (location.host !== runs.host)
+      faults.push(
+        `instances.host will be ${showColumn(location.host)}, its nova-compute ${showColumn(runs.host)}`,
+      );
+    if (!runs.isServed) faults.push(`no live nova-compute is called ${showColumn(runs.host)}`);
+    if (!namesNode(location.node, node.uuid, nova))
+      faults.push(`instances.node will be ${showColumn(location.node)}${spelt}`);
     if (faults.length > 0) return [finding("N2I-D225", where, faults.join("; "))];
     if (runs.loads) only ??= runs.host;
     const apart = clustered && only !== null && runs.host !== only;

@@ -56,27 +56,24 @@ export function createHosts(tables: NovaTables, choice: Choice, gate: HostGate, 
     stopped: (): readonly string[] =>
       [...new Set([...hosts, ...used.keys(), ...reached])].filter((host) => host !== "").toSorted(),
     /** Services and aggregates. Call it after the last machine. */
-    end(use: ReadonlyMap<string, HostUse>): Moved {
-      const emptied = [...used].filter(([host]) => !reached.has(host));
-      const services = emptied.map(([host, loss]) => retire(host, loss, use.get(host), tables));
-      const targets = [...reached].toSorted();
-      return {
-        steps: [
-          ...services.flatMap(({ steps }) => steps),
-          ...targets.flatMap((to) => joining(memberships.missing(to), to, at)),
-        ],
-        findings: [
-          ...services.flatMap(({ findings }) => findings),
-          ...targets.flatMap((to) => unserved(to, tables)),
-        ],
-      };
+    end(use: ReadonlyMap<string, HostUse>) {
+      const steps: NovaStep[] = [];
+      const findings: Finding[] = [];
+      for (const [host, loss] of used) {
+        const service = tables.services.findLast((one) => one.host === host);
+        if (reached.has(host) || service === undefined) continue;
+        // A service is disabled unless other machines remain on its host.
+        const rest = remaining(loss, use.get(host));
+        if (rest === null) steps.push(...serviceStep(service, [...loss.to].toSorted()));
+        else findings.push(finding("N2I-D223", `services.id=${service.id} host ${host}`, rest));
+      }
+      for (const to of [...reached].toSorted()) {
+        steps.push(...joining(memberships.missing(to), to, at));
+        findings.push(...unserved(to, tables));
+      }
+      return { steps, findings };
     },
   };
-}
-
-interface Moved {
-  readonly steps: readonly NovaStep[];
-  readonly findings: readonly Finding[];
 }
 
 /** A shared constant, because most machines have no findings. */
@@ -140,22 +137,12 @@ function locate(
   return [finding("N2I-D226", where, `instances.node is ${show(instance.node ?? "")}`)];
 }
 
-/** Disables the service of a host that machines left, unless other machines remain on it. */
-function retire(
-  host: string,
-  loss: HostLoss,
-  use: HostUse | undefined,
-  { services }: NovaTables,
-): Moved {
-  const service = services.findLast((one) => one.host === host);
-  if (service === undefined) return { steps: [], findings: [] };
+/** Text about rows that remain on a host whose machines were moved. Null if none do. */
+function remaining(loss: HostLoss, use: HostUse | undefined): string | null {
   const instances = Math.max(0, (use?.instances ?? 0) - loss.instances);
   const computes = Math.max(0, (use?.computes ?? 0) - loss.computes);
-  if (instances + computes === 0)
-    return { steps: serviceStep(service, [...loss.to].toSorted()), findings: [] };
-  const where = `services.id=${service.id} host ${host}`;
-  const reason = `${counted(instances, "instance")} and ${counted(computes, "compute node")} remain on it`;
-  return { steps: [], findings: [finding("N2I-D223", where, reason)] };
+  if (instances + computes === 0) return null;
+  return `${counted(instances, "instance")} and ${counted(computes, "compute node")} remain on it`;
 }
 
 /** A destination host without a nova-compute. Later Novas refuse to start one. */

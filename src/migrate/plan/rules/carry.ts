@@ -9,9 +9,6 @@ import { type Transformed, withAccepted } from "../../transform/transform.ts";
 
 type Noted = readonly [code: FindingCode, message: string];
 
-/** The field of a port's VIF in the records of a release. */
-const VIFS = ["internal_info", "tenant_vif_port_id"] as const;
-
 /** Other fields for VIFs, with their origin, to add to the plan's table. */
 const MOVED = [
   ["extra.vif_port_id", "port.vif"],
@@ -46,7 +43,7 @@ export function carry(doc: RestDoc, target: TargetDoc, origin: number) {
         return { ...record, row, origins: [...record.origins, origin, origin + 1] };
       return { ...record, row };
     });
-    notes.push(...asksFor(desired, target));
+    noteMissing(desired, target, notes);
     if (lost.length > 0) notes.push(["N2I-D750", [...new Set(lost)].join(", ")]);
     const location = desired[0]?.id ?? "";
     const found = notes.map(([code, message]) => finding(code, location, message));
@@ -91,20 +88,21 @@ function carryNode(
 }
 
 /** Missing values with which the adoption of a machine would fail. */
-function asksFor(desired: readonly Desired[], { adoption, keys }: TargetDoc): readonly Noted[] {
+function noteMissing(
+  desired: readonly Desired[],
+  { adoption, keys }: TargetDoc,
+  notes: Noted[],
+): void {
   const node = nodeOf(desired);
-  if (adoption === "none" || node?.provision_state !== "active" || !bootsOver(node)) return [];
+  if (adoption === "none" || node?.provision_state !== "active" || !bootsOver(node)) return;
   const info = objectOf(node.driver_info);
   const missing = ["deploy_kernel", "deploy_ramdisk"]
     .map((key) => keys[key] ?? key)
     .filter((key) => (info[key] ?? "") === "");
-  const hasPort = desired.some(({ resource }) => resource === "port");
-  return [
-    ...(missing.length === 0
-      ? []
-      : [[MISSING[adoption], `without driver_info ${missing.join(", ")}`] as const]),
-    ...(hasPort ? [] : [["N2I-D759", "it has no port"] as const]),
-  ];
+  if (missing.length > 0)
+    notes.push([MISSING[adoption], `without driver_info ${missing.join(", ")}`]);
+  if (!desired.some(({ resource }) => resource === "port"))
+    notes.push(["N2I-D759", "it has no port"]);
 }
 
 const MISSING = { "deploy-images": "N2I-D757", "conductor-images": "N2I-D758" } as const;
@@ -123,18 +121,14 @@ function carryPort(
   minor: number,
   notes: Noted[],
 ): boolean {
-  const [column, key] = VIFS;
-  const internal: Json = row[column] ?? null;
-  const vif = isObject(internal) ? internal[key] : undefined;
-  if (!isObject(internal) || vif === undefined || vif === null) return false;
-  const { [key]: _, ...rest } = internal;
-  row[column] = rest;
-  if (minor <= doc.vif_in_extra_until) {
-    row.extra = { ...objectOf(row.extra), vif_port_id: vif };
-    return true;
-  }
+  const { tenant_vif_port_id: vif = null, ...rest } = objectOf(row.internal_info);
+  if (vif === null) return false;
+  row.internal_info = rest;
   const extra = objectOf(row.extra);
-  row.extra = { ...extra, nova_bm: { ...objectOf(extra.nova_bm), vif_port_id: vif } };
-  notes.push(["N2I-D754", `port ${String(row.uuid)}: VIF ${String(vif)}`]);
+  if (minor <= doc.vif_in_extra_until) row.extra = { ...extra, vif_port_id: vif };
+  else {
+    row.extra = { ...extra, nova_bm: { ...objectOf(extra.nova_bm), vif_port_id: vif } };
+    notes.push(["N2I-D754", `port ${String(row.uuid)}: VIF ${String(vif)}`]);
+  }
   return true;
 }

@@ -1,4 +1,4 @@
-import { isObject } from "../../../lib/json.ts";
+import { isObject, textOrNull } from "../../../lib/json.ts";
 import { compareRow, type SameSecret } from "../../../model/compare.ts";
 import { blocks, type Finding, finding, merge } from "../../../model/findings.ts";
 import type { Claims, Current } from "../../../model/ironic/target.ts";
@@ -10,10 +10,8 @@ import type { Transformed } from "../../transform/transform.ts";
 export type Index = ReturnType<typeof indexCurrent>;
 
 function by(rows: readonly Row[], column: string): ReadonlyMap<string, Row> {
-  const entries = rows.map((row) => [row[column], row] as const);
-  return new Map(
-    entries.filter((entry): entry is readonly [string, Row] => typeof entry[0] === "string"),
-  );
+  const entries = rows.map((row) => [textOrNull(row[column]), row] as const);
+  return new Map(entries.flatMap(([key, row]) => (key === null ? [] : [[key, row]])));
 }
 
 export function indexCurrent({ nodes, ports }: Current) {
@@ -30,10 +28,9 @@ export function indexCurrent({ nodes, ports }: Current) {
 export function claimsOf(batch: readonly Pick<Transformed, "desired">[]): Claims {
   const desired = batch.flatMap((machine) => machine.desired);
   const texts = (resource: string, column: string): readonly string[] =>
-    desired
-      .filter((record) => record.resource === resource)
-      .map(({ row }) => row[column])
-      .filter((value): value is string => typeof value === "string");
+    desired.flatMap(
+      (one) => (one.resource === resource ? textOrNull(one.row[column]) : null) ?? [],
+    );
   return {
     uuids: texts("node", "uuid"),
     instance_uuids: texts("node", "instance_uuid"),

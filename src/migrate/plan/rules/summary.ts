@@ -28,14 +28,14 @@ export function serverName({
   return engine === "sqlite" || engine === "rest" ? address : `${database} @ ${address}`;
 }
 
-/** @param conductors the conductors for the machines, if they were read */
-export function renderHeader(header: PlanHeader, conductors?: string): string {
+/** @param conductors the conductors for the machines */
+export function renderHeader(header: PlanHeader, conductors: string): string {
   const { source, target, pairing } = header;
   return [
     `Source  ${serverName(source.nova_bm)} (${source.nova_bm.engine}, nova_bm ${source.nova_bm.schema_version}${source.nova === null ? ", nova not read" : `, nova ${source.nova.head ?? source.nova.schema_version}`})`,
     `Target  ${serverName(target)} (${target.engine}, ironic ${target.release}, ${target.engine === "rest" ? "microversion" : "alembic"} ${target.alembic_head})  ${counted(header.target_before.nodes, "node")}, ${counted(header.target_before.ports, "port")}`,
     `Pairing ${pairing.why}`,
-    ...(conductors === undefined ? [] : [`Conductors ${conductors}`]),
+    `Conductors ${conductors}`,
     "",
   ].join("\n");
 }

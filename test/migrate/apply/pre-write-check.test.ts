@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { MigrationError } from "../../../src/lib/error.ts";
 import {
   countForeignNodes,
+  findConductors,
   foreignNodesFirst,
 } from "../../../src/migrate/apply/pre-write-check.ts";
 import type { Footer, PlanCounts, TargetIdentity } from "../../../src/model/artefact.ts";
+import type { Conductor } from "../../../src/model/ironic/service.ts";
 import type { Target } from "../../../src/model/ironic/target.ts";
 import type { Entry } from "../../../src/model/journal.ts";
+import type { Row } from "../../../src/model/machine.ts";
 import type { PlannedMachine } from "../../../src/model/plan.ts";
 
 const RUN = { path: "/nowhere" };
@@ -98,4 +102,44 @@ test("others are looked for before a row is made where the journal says how many
     [...loaded, { ...undone, conflicts: [`node:${OURS}`] }],
   ])
     assert.equal(await look(entries, [OURS]), "at once", JSON.stringify(entries));
+});
+
+const NODE: Row = {
+  ...{ uuid: "a", driver: "ipmi", conductor_group: "rack-b", provision_state: "active" },
+};
+const LAB: Conductor = { hostname: "lab", group: "rack-b", alive: true, drivers: ["ipmi"] };
+
+async function refusal(
+  conductors: readonly Conductor[],
+  nodes: readonly Row[] = [],
+  engine: "rest" | "sqlite" = "rest",
+): Promise<string | null> {
+  const plan = async function* (): AsyncGenerator<readonly PlannedMachine[]> {
+    yield [{ ...MACHINE, records: MACHINE.records.map((record) => ({ ...record, row: NODE })) }];
+  };
+  const look = findConductors(plan, {
+    identity: { ...identity, engine },
+    service: () => Promise.resolve({ conductors, interfaces: null, reserved: [] }),
+    current: () => Promise.resolve({ nodes, ports: [] }),
+  });
+  return look.then(
+    () => null,
+    (error: unknown) => (error instanceof MigrationError ? error.message : String(error)),
+  );
+}
+
+test("a machine can be adopted by a living conductor of its group, or where groups are not told", async () => {
+  assert.equal(await refusal([LAB]), null);
+  assert.equal(await refusal([{ ...LAB, group: null }]), null);
+  const told = /^no conductor is alive for ipmi of conductor group "rack-b" \(1 machine\)$/;
+  assert.match((await refusal([])) ?? "", told);
+  assert.match((await refusal([{ ...LAB, alive: false }])) ?? "", told);
+  assert.match((await refusal([{ ...LAB, group: "" }])) ?? "", told);
+  assert.match((await refusal([{ ...LAB, drivers: ["redfish"] }])) ?? "", told);
+});
+
+test("a machine that was adopted before, or is loaded into a database, needs no living conductor", async () => {
+  assert.equal(await refusal([], [NODE]), null);
+  assert.notEqual(await refusal([], [{ ...NODE, provision_state: "manageable" }]), null);
+  assert.equal(await refusal([], [], "sqlite"), null);
 });

@@ -68,7 +68,7 @@ export function apply(options: ApplyOptions, watching: Watching, sink: Sink) {
       const seal = await sealToLoad(run, options.keyFile, header);
       const mappings = await loadMappings();
       const backend = keep(await openBackend(options, mappings, { readOnly: false }, sink.report));
-      await checkReadings(run, header, options.powerMaxAge, Date.now());
+      await checkReadings(run, header, options.powerMaxAge);
       sink.report(renderCounts(footer.footer));
       if (footer.footer.nodes + footer.footer.ports > 0)
         await sink.confirm(`Load them into ${backend.label}?`);
@@ -180,14 +180,14 @@ async function load(job: Job) {
   }
   const changed = flavors.done + applied.done + moved.done;
   const since = await sinceNow(run);
-  const verified = await compare(plan, locked.verifier, same, sink, { title: "compare" }).catch(
-    (cause: unknown) => {
-      // Without this, the exit status would be 1, which means that nothing was changed.
-      throw changed === 0
-        ? cause
-        : afterNova(cause, "everything is loaded, but verify did not finish");
-    },
-  );
+  const verified = await compare(plan, locked.target.verifier, same, sink, {
+    title: "compare",
+  }).catch((cause: unknown) => {
+    // Without this, the exit status would be 1, which means that nothing was changed.
+    throw changed === 0
+      ? cause
+      : afterNova(cause, "everything is loaded, but verify did not finish");
+  });
   // After a staged load, the hand-over does not run verify again.
   const ironic = isEqual(verified);
   await rememberVerified(run, plan.footer.sha256, since, { ironic });

@@ -5,7 +5,7 @@ import { counted } from "../../lib/text.ts";
 import type { PlanHeader, TargetIdentity } from "../../model/artefact.ts";
 import type { State } from "../../model/change.ts";
 import { differences } from "../../model/database.ts";
-import type { Release, Target, Verifier } from "../../model/ironic/target.ts";
+import type { Release, Target } from "../../model/ironic/target.ts";
 import { IRONIC } from "../../model/journal.ts";
 import { type PlannedMachine, type Step, stepsOf } from "../../model/plan.ts";
 import type { Seal } from "../../model/secret.ts";
@@ -109,9 +109,8 @@ export function checkReasons({ doc, node }: Release): void {
 
 /** Ironic, locked, with the checks around every batch. */
 export interface LockedIronic {
-  readonly target: Target;
+  readonly target: Awaited<ReturnType<Backend["open"]>>["target"];
   readonly part: Part<Step>;
-  readonly verifier: Verifier;
   readonly check: () => Promise<void>;
   readonly precondition: () => Promise<void>;
 }
@@ -147,9 +146,8 @@ export async function withIronic<T>(
   const lock = await target.lock();
   try {
     await session.begin(IRONIC, found.identity, { staged });
-    const { verifier } = target;
     return await work({
-      ...{ target, verifier, part: ironicPart(target), check: lock.check },
+      ...{ target, part: ironicPart(target), check: lock.check },
       async precondition() {
         checkIdentity(header.target, await backend.identify(header.target.release));
         const path = `${run.path}/${SNAPSHOT}`;

@@ -31,7 +31,6 @@ interface NovaScope {
   readonly plans: readonly NovaFiles[];
   readonly all: boolean;
   readonly selects: (step: NovaStep) => boolean;
-  readonly machines: (machine: PlannedMachine) => boolean;
 }
 
 /** The part of a run to roll back, and its systems. */
@@ -89,9 +88,8 @@ export async function withNovaBack(
   const target = await novaTargetOf(database, plans);
   const { signal } = session;
   const stopping = (): boolean => signal.aborted;
-  const { inspect } = await watchRemoved(database, target, removed, plans, {
-    ...{ ...watching, stopping },
-  });
+  const how = { ...watching, stopping };
+  const { inspect } = await watchRemoved(database, target, removed, plans, how);
   if (stopping()) return false;
   if (scope === null) return work(null, inspect);
   return withNovaLock(session, target, async (check) => {
@@ -217,8 +215,8 @@ function reasonForNew({ host, hypervisor_hostname }: NewCompute): string {
 
 /** Compute nodes that Nova created later, of machines that are rolled back. */
 async function newComputesOf(
-  { run, removed }: RollbackRequest,
-  { plans, machines: selects }: NovaScope,
+  { run, removed, scope }: RollbackRequest,
+  { plans }: NovaScope,
   database: Database,
 ): Promise<readonly NewCompute[]> {
   const found = new Map<number, NewCompute>();
@@ -230,7 +228,7 @@ async function newComputesOf(
       if (read !== undefined) return yield* inPortions(read);
       // A plan that loaded nothing was not read before.
       const plan = await openPlan(await findPlan(run, nova.sha256));
-      for await (const batch of plan.lines()) yield batch.filter(selects);
+      for await (const batch of plan.lines()) yield batch.filter(scope.selects);
     };
     for await (const compute of newComputes(machines(), computesOf, planned))
       if (!found.has(compute.id)) found.set(compute.id, compute);

@@ -80,13 +80,8 @@ export async function novaPlans(run: RunFolder): Promise<readonly NovaFiles[]> {
 
 export async function createNovaFiles(plan: PlanWriter) {
   const format = "nova2ironic/nova@2";
-  const begin = (leg: NovaLegName) => plan.begin(novaName(leg), { format });
-  const writers = {
-    hosts: await begin("hosts"),
-    shared: await begin("shared"),
-    flavors: await begin("flavors"),
-    api: await begin("api"),
-  };
+  const writers = new Map<NovaLegName, Awaited<ReturnType<PlanWriter["begin"]>>>();
+  for (const leg of LEGS) writers.set(leg, await plan.begin(novaName(leg), { format }));
   const found = await plan.begin(NOVA_FINDINGS, { format: "nova2ironic/nova-findings@1" });
   const counts = { hosts: 0, flavors: 0, api: 0, findings: 0 };
   return {
@@ -94,7 +89,8 @@ export async function createNovaFiles(plan: PlanWriter) {
       for (const step of steps) {
         const { part, machine } = step;
         counts[part] += 1;
-        await writers[part === "hosts" && machine === null ? "shared" : part].write(step);
+        const leg = part === "hosts" && machine === null ? "shared" : part;
+        await writers.get(leg)?.write(step);
       }
     },
     async find(findings: readonly Finding[]): Promise<void> {

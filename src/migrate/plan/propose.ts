@@ -1,7 +1,8 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { MigrationError, systemCode } from "../../lib/error.ts";
-import { groupedBy } from "../../lib/grouped.ts";
+import { grouped } from "../../lib/grouped.ts";
 import type { TargetDoc } from "../../model/mapping.ts";
+import type { FlavorRows } from "../../model/nova/nova-rows.ts";
 import type { PowerReadings } from "../../model/power.ts";
 import type { MachineFlavor } from "../../model/settings.ts";
 import { closing, openRole } from "../../run/databases.ts";
@@ -41,48 +42,38 @@ export async function openProposal(
  * Nova.
  * @throws MigrationError N2I-E202, N2I-E203 if it is not a nova or nova_api
  */
-async function flavorsIn({
-  novaDb,
-  novaApiDb,
-}: ConnectionOptions): Promise<readonly MachineFlavor[]> {
-  const found = new Map<number, MachineFlavor>();
-  for (const [role, spec, schema] of [
-    ["nova-db", novaDb, "nova"],
-    ["nova-api-db", novaApiDb, "nova_api"],
-  ] as const) {
-    if (spec === undefined) continue;
-    await closing(async (keep) => {
-      const database = keep(await openRole(role, spec, { readOnly: true }));
-      await (schema === "nova_api" ? identifyNovaApi : novaVersion)(database);
-      for (const [id, flavor] of await machineFlavors(database, schema)) found.set(id, flavor);
-    });
-  }
-  return [...found.values()];
+function flavorsIn({ novaDb, novaApiDb }: ConnectionOptions): Promise<readonly MachineFlavor[]> {
+  return closing(async (keep) => {
+    const found = new Map<number, MachineFlavor>();
+    if (novaDb !== undefined) {
+      const database = keep(await openRole("nova-db", novaDb, { readOnly: true }));
+      await novaVersion(database);
+      await addFlavors(found, database, await readFlavorRows(database));
+    }
+    if (novaApiDb !== undefined) {
+      const database = keep(await openRole("nova-api-db", novaApiDb, { readOnly: true }));
+      await identifyNovaApi(database);
+      await addFlavors(found, database, await readApiFlavors(database, new Map()));
+    }
+    return [...found.values()];
+  });
 }
 
-/** Live flavors for machines: with a custom resource class or deploy images. */
-async function machineFlavors(
+/** Adds live flavors for machines: with a custom resource class or deploy images. */
+async function addFlavors(
+  found: Map<number, MachineFlavor>,
   database: Database,
-  schema: "nova" | "nova_api",
-): Promise<ReadonlyMap<number, MachineFlavor>> {
-  const { flavors, specs } = await (schema === "nova"
-    ? readFlavorRows(database)
-    : readApiFlavors(database, new Map()));
+  { schema, flavors, specs }: FlavorRows,
+): Promise<void> {
   const asking = specs.filter(({ key }) => key.startsWith("resources:CUSTOM_"));
   const ids = new Set(asking.map(({ instance_type_id }) => instance_type_id));
   const sizes = await readFlavorSizes(database, [...ids], schema);
-  const byId = groupedBy(
-    specs,
-    ({ instance_type_id }) => instance_type_id,
-    ({ key, value }) => [key, value] as const,
-  );
-  return new Map(
-    flavors.flatMap(({ id, name }) => {
-      const size = sizes.get(id);
-      if (size === undefined) return [];
-      return [[id, { name, size, extra_specs: Object.fromEntries(byId.get(id) ?? []) }] as const];
-    }),
-  );
+  const byId = grouped(specs, ({ instance_type_id }) => instance_type_id);
+  for (const { id, name } of flavors) {
+    const size = sizes.get(id);
+    const pairs = (byId.get(id) ?? []).map(({ key, value }) => [key, value] as const);
+    if (size !== undefined) found.set(id, { name, size, extra_specs: Object.fromEntries(pairs) });
+  }
 }
 
 /** @throws MigrationError N2I-E100 if the file exists, because it may contain decisions */

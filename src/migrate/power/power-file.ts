@@ -32,7 +32,6 @@ export async function checkReadings(
   run: RunFolder,
   { made_from: { power } }: PlanHeader,
   most: number,
-  now: number,
 ): Promise<void> {
   if (power === null) return;
   const found = await orNull(openPower(`${run.path}/${POWER}`), "N2I-E110");
@@ -42,7 +41,7 @@ export async function checkReadings(
       `${run.path}/${POWER} is not the file that the plan was made from`,
       { fix: "Run plan again, check the differences, then run apply." },
     );
-  const age = power.oldest === null ? 0 : (now - Date.parse(power.oldest)) / 60_000;
+  const age = power.oldest === null ? 0 : (Date.now() - Date.parse(power.oldest)) / 60_000;
   // If the clock was set back, readings appear younger.
   if (age < -POWER_SKEW)
     throw new MigrationError(

@@ -94,7 +94,7 @@ async function found(run: RunFolder, entries: Entries, options: RollbackCommandO
   if (plans.length === 0 && !changed) return null;
   const scope = { all, selects };
   const nova = {
-    ...{ all, machines: selects, plans: changed ? await novaPlans(run) : [] },
+    ...{ all, plans: changed ? await novaPlans(run) : [] },
     selects: ({ machine }: { readonly machine: string | null }) => all || uuids.has(machine ?? ""),
   };
   // Nova rows need a rollback, but its database is missing.

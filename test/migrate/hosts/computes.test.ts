@@ -50,7 +50,7 @@ async function audit(
   const tally = { hypervisors: 0, providers: 0, awaited: 0 };
   const faults: string[] = [];
   const tell = ({ machine, fault }: ComputeFault): unknown => faults.push(`${machine}: ${fault}`);
-  const looking = createComputesAudit(now, choiceOf([]), tally);
+  const looking = createComputesAudit(now, choiceOf([]), tally, new Set());
   for await (const found of looking.faults(states.map((_, at) => line(at + 1)))) tell(found);
   for (const found of looking.end()) tell(found);
   return { tally, faults };

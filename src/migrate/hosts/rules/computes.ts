@@ -19,7 +19,7 @@ export type ProvidersOf = OfMachines<MachineProvider>;
 /** Current and expected rows of machines in Nova and Placement. */
 export interface HypervisorsNow {
   readonly computesOf: ByMachine<ComputeSize>;
-  /** Ids of compute nodes that were deleted since the plan, but not by it. */
+  /** Ids of compute nodes that were deleted since the plan. */
   readonly deletedOf: ByMachine<number>;
   /** Null without a Placement database. */
   readonly providersOf: ProvidersOf | null;
@@ -50,9 +50,15 @@ const NONE = "no live compute node of the ironic driver";
  * Faults of live compute nodes, batch by batch. `end` returns faults that depend on all machines.
  * Each machine needs a compute node once the new nova-compute has run, or if any machine has one of
  * the ironic driver.
+ * @param planned compute nodes that the plan deletes
  * @source facts/systems.md D-14, D-15; facts/rehearsal.md 4
  */
-export function createComputesAudit(now: HypervisorsNow, choice: Choice, tally: HypervisorTally) {
+export function createComputesAudit(
+  now: HypervisorsNow,
+  choice: Choice,
+  tally: HypervisorTally,
+  planned: ReadonlySet<number>,
+) {
   let started = false;
   const without: (string | null)[] = [];
   let more = 0;
@@ -70,7 +76,8 @@ export function createComputesAudit(now: HypervisorsNow, choice: Choice, tally: 
         const has = rows.some(({ hypervisor_type }) => hypervisor_type === "ironic");
         started ||= has;
         for (const fault of computeFaults(line, rows)) yield { machine, fault };
-        const reason = has ? null : missing(line, rows, deleted.get(key) ?? [], now, choice);
+        const ids = (deleted.get(key) ?? []).filter((id) => !planned.has(id));
+        const reason = has ? null : missing(line, rows, ids, now, choice);
         if (reason !== null) yield { machine, fault: `${NONE}, ${reason}` };
         if (has) tally.hypervisors += 1;
         else if (reason === null && without.length < MAX_MACHINES) without.push(machine);

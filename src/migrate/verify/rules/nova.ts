@@ -50,8 +50,7 @@ export function compareNova(
   /** Compute nodes that the plan deletes. */
   const deletedIds = new Set<number>();
   let buffered: PlannedMachine[] = [];
-  const remaining = { ...hypervisors, deletedOf: without(deletedIds, hypervisors.deletedOf) };
-  const computes = createComputesAudit(remaining, choice, tally);
+  const computes = createComputesAudit(hypervisors, choice, tally, deletedIds);
   const wrong = (resource: string, { machine, fault, moving }: ComputeFault): RowVerdict => {
     tally.other += 1;
     const about = { resource, uuid: machine, bm_node_id: null };
@@ -117,13 +116,6 @@ function rowVerdict({ step, state }: Inspected, used: Used, tally: NovaTally): R
     state: since ? "used" : is === "after" ? "validated" : "mismatched",
     ...{ differs: [], fields, reason: details === "" ? step.of : `${step.of}: ${details}` },
     ...(!since && isMoving(state) && { moving: true }),
-  };
-}
-
-function without(ids: ReadonlySet<number>, found: ByMachine<number>): ByMachine<number> {
-  return async (uuids) => {
-    const all = await found(uuids);
-    return new Map([...all].map(([uuid, some]) => [uuid, some.filter((id) => !ids.has(id))]));
   };
 }
 

@@ -6,10 +6,9 @@ import { BATCH, regroup } from "../../lib/streams.ts";
 import { counted, NAMES } from "../../lib/text.ts";
 import type { Footer, PlanCounts, PlanHeader } from "../../model/artefact.ts";
 import type { SameSecret } from "../../model/compare.ts";
-import { type Conductor, isOfGroup } from "../../model/ironic/service.ts";
+import { isOfGroup } from "../../model/ironic/service.ts";
 import type { Target } from "../../model/ironic/target.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
-import type { Row } from "../../model/machine.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { findPlan } from "../../run/files/plan-folder.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
@@ -59,7 +58,7 @@ export async function findConductors(
   target: Pick<Target, "identity" | "service" | "current">,
 ): Promise<void> {
   if (target.identity.engine !== "rest") return;
-  const { conductors } = await target.service();
+  const alive = (await target.service()).conductors.filter((one) => one.alive);
   const without = new Map<string, number>();
   for await (const machines of regroup(plan(), BATCH)) {
     const nodes = machines
@@ -67,7 +66,11 @@ export async function findConductors(
       .flatMap(({ records }) => records)
       .filter(({ resource, change }) => resource === "node" && change === "create")
       .map(({ row }) => row)
-      .filter((row) => !conductors.some((each) => each.alive && mayTake(each, row)));
+      .filter((row) => {
+        const { driver, group } = conductorKey(row);
+        const able = alive.filter((one) => isOfGroup(one, group) && one.drivers.includes(driver));
+        return able.length === 0;
+      });
     if (nodes.length === 0) continue;
     const uuids = nodes.map(({ uuid }) => String(uuid));
     const { nodes: found } = await target.current({ ...NOTHING, uuids });
@@ -84,11 +87,6 @@ export async function findConductors(
     ([missing, machines]) => `${missing} (${counted(machines, "machine")})`,
   );
   throw new MigrationError("N2I-E214", `no conductor is alive for ${some.join(", ")}`);
-}
-
-function mayTake(conductor: Conductor, row: Row): boolean {
-  const { driver, group } = conductorKey(row);
-  return isOfGroup(conductor, group) && conductor.drivers.includes(driver);
 }
 
 /** At most this many nodes are read for their names. */

@@ -66,7 +66,10 @@ export async function removedBy(
       for (const { line } of batch) {
         const { uuid, service_host: host } = line;
         if (uuid === null) continue;
-        machines.push({ uuid, host, instance: instanceOn(line), used: isUsed(line) });
+        const node = nodeOf(line.records);
+        // An instance deleted in Nova may still run.
+        const used = typeof node?.instance_uuid === "string" || node?.provision_state === "active";
+        machines.push({ uuid, host, instance: instanceOn(line), used });
       }
     if (machines.length > before) sources.push(header.source.nova);
   }
@@ -117,10 +120,4 @@ export async function watchRemoved(
   const watch = await watchComputes(beats, [...hosts].toSorted(), watching, watching.stopping);
   await watch.settle();
   return watch;
-}
-
-/** Whether the node was loaded with an instance. An instance deleted in Nova may still run. */
-function isUsed({ records }: PlannedMachine): boolean {
-  const node = nodeOf(records);
-  return typeof node?.instance_uuid === "string" || node?.provision_state === "active";
 }

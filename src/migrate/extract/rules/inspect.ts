@@ -1,7 +1,13 @@
 import { noNic, normaliseMac } from "../../../lib/mac.ts";
 import { counted, show, showColumn } from "../../../lib/text.ts";
 import { isUuid } from "../../../lib/uuid.ts";
-import { type Finding, finding, findingIf, merge } from "../../../model/findings.ts";
+import {
+  type Finding,
+  type FindingCode,
+  finding,
+  findingIf,
+  merge,
+} from "../../../model/findings.ts";
 import {
   type BmInterface,
   type BmNode,
@@ -123,28 +129,37 @@ function inspectSizes(
   });
 }
 
+/** Adds a finding. The location is built only then, because building it for every row costs time. */
+type Note = (code: FindingCode, column: string, message: string) => void;
+
 /** Problems of the rows alone. @source facts/nova-bm.md 1.3-1.7, 1.11 */
 function inspectRows(machine: Machine): readonly Finding[] {
-  const { node, interfaces } = machine;
+  const { node, interfaces, duplicates } = machine;
   const where = `bm_nodes.id=${node.id}`;
   if (node.deleted === true) return inspectDeleted(machine, where);
+  const found: Finding[] = [];
+  const note: Note = (code, column, message) =>
+    void found.push(finding(code, `${where} ${column}`, message));
+  const { uuid, prov_mac_address: address } = node;
+  if (uuid === null || uuid === "")
+    note("N2I-D001", "uuid", uuid === null ? "is NULL" : "is empty");
+  else if (!isUuid(uuid)) note("N2I-D002", "uuid", show(uuid));
+  if (duplicates.uuid.length > 0)
+    note("N2I-D016", "uuid", `the same as on ${listedNodes(duplicates.uuid)}`);
+  if (node.deleted === null) note("N2I-D003", "deleted", UNDECIDED);
+  noteNumbers(note, machine);
   const live = interfaces.filter(({ deleted }) => deleted !== true);
-  const duplicates = machine.duplicates.uuid;
-  const addressed =
-    typeof node.prov_mac_address === "string" || live.some(({ address }) => address !== null);
-  return merge([
-    inspectUuid(node.uuid, where),
-    duplicates.length > 0
-      ? [finding("N2I-D016", `${where} uuid`, `the same as on ${listedNodes(duplicates)}`)]
-      : NONE,
-    node.deleted === null ? [finding("N2I-D003", `${where} deleted`, UNDECIDED)] : NONE,
-    inspectNumbers(machine, where),
-    addressed ? NONE : [finding("N2I-D007", where, live.length === 0 ? UNNAMED : BARE)],
-    nulCharacters("bm_nodes", node),
-    inspectMac(node.prov_mac_address, "bm_nodes", node.id, "prov_mac_address"),
-    provisioningDuplicates(machine),
-    ...interfaces.map((row) => inspectInterface(row, machine)),
-  ]);
+  if (typeof address !== "string" && live.every((row) => row.address === null))
+    found.push(finding("N2I-D007", where, live.length === 0 ? UNNAMED : BARE));
+  noteNul(note, node);
+  noteMac(note, "prov_mac_address", address);
+  // Up to schema 6, a machine's own interface may repeat its provisioning MAC.
+  const mac = typeof address === "string" ? (normaliseMac(address) ?? "") : "";
+  const sameMac = (duplicates.address[mac] ?? []).filter((id) => id !== node.id);
+  if (sameMac.length > 0)
+    note("N2I-D011", "prov_mac_address", `${mac} is also on bm_nodes.id ${sameMac.join(", ")}`);
+  for (const row of interfaces) inspectInterface(row, machine, found);
+  return found;
 }
 
 function listedNodes(ids: readonly number[]): string {
@@ -153,60 +168,46 @@ function listedNodes(ids: readonly number[]): string {
 
 const UNNAMED = "no row in bm_interfaces refers to it";
 const BARE = "none of its interfaces has an address";
-
-const NONE: readonly Finding[] = [];
-
 const UNDECIDED = "deleted is NULL, so nova never used it";
 
 /** Nova converts them to integers, and fails on any other text. @source facts/ironic.md 3.3 */
-function inspectNumbers({ node, nova }: Machine, where: string): readonly Finding[] {
+function noteNumbers(note: Note, { node, nova }: Machine): void {
   // If Nova was read, its figures take precedence.
-  const columns = node.instance_uuid && nova === null ? DEPLOYED : SIZES;
-  return [
-    ...columns.flatMap((column) => {
-      const value = node[column] ?? null;
-      if (value === null || Number.isSafeInteger(value)) return NONE;
-      return [finding("N2I-D021", `${where} ${column}`, `${column} is ${show(String(value))}`)];
-    }),
-    ...SIZES.flatMap((column) => {
-      const value = node[column];
-      if (value !== null && (typeof value !== "number" || value > 0)) return NONE;
-      return [finding("N2I-D006", `${where} ${column}`, `is ${value ?? "NULL"}`)];
-    }),
-  ];
+  for (const column of node.instance_uuid && nova === null ? DEPLOYED : SIZES) {
+    const value = node[column] ?? null;
+    if (value !== null && !Number.isSafeInteger(value))
+      note("N2I-D021", column, `${column} is ${show(String(value))}`);
+  }
+  for (const column of SIZES) {
+    const value = node[column];
+    if (value === null || (typeof value === "number" && !(value > 0)))
+      note("N2I-D006", column, `is ${value ?? "NULL"}`);
+  }
 }
 
 const SIZES = ["cpus", "memory_mb", "local_gb"] as const;
 const DEPLOYED = [...SIZES, "root_mb", "swap_mb", "ephemeral_mb"] as const;
 
-function inspectUuid(uuid: string | null, where: string): readonly Finding[] {
-  if (uuid === null || uuid === "")
-    return [finding("N2I-D001", `${where} uuid`, uuid === null ? "is NULL" : "is empty")];
-  return isUuid(uuid) ? NONE : [finding("N2I-D002", `${where} uuid`, show(uuid))];
-}
-
-function inspectInterface(row: BmInterface, machine: Machine): readonly Finding[] {
-  // Called lazily, because building this text for every row costs time.
-  const at = (column: string): string => `bm_interfaces.id=${row.id} ${column}`;
-  if (row.deleted === true)
-    return [finding("N2I-D014", `bm_interfaces.id=${row.id}`, "deleted is true")];
-  const mac = normaliseMac(row.address ?? "");
+function inspectInterface(row: BmInterface, machine: Machine, found: Finding[]): void {
+  const { id, deleted, address, vif_uuid } = row;
+  if (deleted === true) {
+    found.push(finding("N2I-D014", `bm_interfaces.id=${id}`, "deleted is true"));
+    return;
+  }
+  const note: Note = (code, column, message) =>
+    void found.push(finding(code, `bm_interfaces.id=${id} ${column}`, message));
+  const mac = normaliseMac(address ?? "");
   const duplicates = mac === null ? undefined : machinesWithMac(machine, mac);
-  const stale = !!row.vif_uuid && !machine.node.instance_uuid;
-  return merge([
-    row.deleted === null ? [finding("N2I-D003", at("deleted"), UNDECIDED)] : NONE,
-    row.address === null ? [finding("N2I-D012", at("address"), "is NULL")] : NONE,
-    inspectMac(row.address, "bm_interfaces", row.id, "address"),
-    duplicates === undefined
-      ? NONE
-      : [finding("N2I-D011", at("address"), `${mac} is also on ${listedNodes(duplicates)}`)],
-    spelling(row, mac, machine),
-    stale ? [finding("N2I-D110", at("vif_uuid"), "set, and the node has no instance")] : NONE,
-    row.vif_uuid && !isUuid(row.vif_uuid)
-      ? [finding("N2I-D023", at("vif_uuid"), show(row.vif_uuid))]
-      : NONE,
-    nulCharacters("bm_interfaces", row),
-  ]);
+  if (deleted === null) note("N2I-D003", "deleted", UNDECIDED);
+  if (address === null) note("N2I-D012", "address", "is NULL");
+  noteMac(note, "address", address);
+  if (duplicates !== undefined)
+    note("N2I-D011", "address", `${mac} is also on ${listedNodes(duplicates)}`);
+  noteSpelling(note, row, mac, machine);
+  if (vif_uuid && !machine.node.instance_uuid)
+    note("N2I-D110", "vif_uuid", "set, and the node has no instance");
+  if (vif_uuid && !isUuid(vif_uuid)) note("N2I-D023", "vif_uuid", show(vif_uuid));
+  noteNul(note, row);
 }
 
 /** Other nodes with a MAC. The check for an empty object is faster than a look-up. */
@@ -216,51 +217,44 @@ function machinesWithMac({ duplicates }: Machine, mac: string): readonly number[
 }
 
 /** A second spelling of a MAC adds no port. @source facts/nova-bm.md 1.6 */
-function spelling(
+function noteSpelling(
+  note: Note,
   row: BmInterface,
   mac: string | null,
   { interfaces, nova, node }: Machine,
-): readonly Finding[] {
+): void {
   // The first row of a machine is the first with its MAC.
-  if (mac === null || interfaces[0] === row) return NONE;
+  if (mac === null || interfaces[0] === row) return;
   const isSame = (other: BmInterface): boolean =>
     other.deleted !== true && (other === row || normaliseMac(other.address ?? "") === mac);
   const first = interfaces.find(isSame);
-  if (first === undefined || first.id === row.id) return NONE;
+  if (first === undefined || first.id === row.id) return;
   const same = interfaces.filter(isSame);
   const vifs = new Set(same.flatMap(({ vif_uuid }) => vif_uuid?.toLowerCase() || []));
-  const location = `bm_interfaces.id=${row.id} address`;
   const other = `bm_interfaces.id ${first.id}`;
   if (!node.instance_uuid || vifs.size < 2 || nova?.instance?.vifs)
-    return [finding("N2I-D018", location, `${show(row.address ?? "")} is ${mac} of ${other}`)];
-  const also = `${mac} is also on ${other} of this machine, with a different vif_uuid`;
-  return [finding("N2I-D011", location, also)];
+    note("N2I-D018", "address", `${show(row.address ?? "")} is ${mac} of ${other}`);
+  else
+    note(
+      "N2I-D011",
+      "address",
+      `${mac} is also on ${other} of this machine, with a different vif_uuid`,
+    );
 }
 
-/** Up to schema 6, a machine's own interface may repeat its provisioning MAC. */
-function provisioningDuplicates({ node, duplicates }: Machine): readonly Finding[] {
-  if (typeof node.prov_mac_address !== "string") return NONE;
-  const mac = normaliseMac(node.prov_mac_address);
-  const sameMac = (duplicates.address[mac ?? ""] ?? []).filter((id) => id !== node.id);
-  const location = `bm_nodes.id=${node.id} prov_mac_address`;
-  const shared = `${mac} is also on bm_nodes.id ${sameMac.join(", ")}`;
-  return findingIf(sameMac.length > 0, "N2I-D011", location, shared);
-}
-
-function inspectMac(value: unknown, table: string, id: number, column: string): readonly Finding[] {
-  if (typeof value !== "string") return NONE;
+function noteMac(note: Note, column: string, value: unknown): void {
+  if (typeof value !== "string") return;
   const mac = normaliseMac(value);
-  const location = `${table}.id=${id} ${column}`;
-  if (mac === null) return [finding("N2I-D010", location, show(value))];
-  const reason = noNic(mac);
-  return findingIf(reason !== null, "N2I-D022", location, `${mac} is ${reason}`);
+  const reason = mac === null ? null : noNic(mac);
+  if (mac === null) note("N2I-D010", column, show(value));
+  if (reason !== null) note("N2I-D022", column, `${mac} is ${reason}`);
 }
 
-function nulCharacters(table: string, row: BmNode | BmInterface): readonly Finding[] {
+function noteNul(note: Note, row: BmNode | BmInterface): void {
   const columns = columnsOf(row);
-  return Object.keys(columns)
-    .filter((name) => typeof columns[name] === "string" && columns[name].includes("\0"))
-    .map((at) => finding("N2I-D009", `${table}.id=${row.id} ${at}`, "contains a NUL character"));
+  for (const column of Object.keys(columns))
+    if (typeof columns[column] === "string" && columns[column].includes("\0"))
+      note("N2I-D009", column, "contains a NUL character");
 }
 
 /** Migration 006 and manual changes left interfaces. @source facts/nova-bm.md 1.4, 1.6 */

@@ -11,10 +11,6 @@ interface Maker {
   readonly add: (flavor: FlavorRow, key: string, value: string, at: string) => NovaStep;
 }
 
-function ofFlavor({ name, flavorid }: FlavorRow, key: string): string {
-  return `flavor ${name ?? flavorid ?? "without name"} ${key}`;
-}
-
 /** A step on one extra spec. @param of the flavor, the spec's name and, if present, its row id */
 function step(
   where: Pick<NovaStep, "part" | "table" | "machine">,
@@ -25,7 +21,8 @@ function step(
 ): NovaStep {
   const { flavor, name, id = `${flavor.id}/${name}` } = of;
   const row = { ...where, id: `${where.table}:${id}`, key };
-  return { ...row, before, after, of: ofFlavor(flavor, name) };
+  const flavorName = flavor.name ?? flavor.flavorid ?? "without name";
+  return { ...row, before, after, of: `flavor ${flavorName} ${name}` };
 }
 
 const NOVA = { part: "flavors", table: "instance_type_extra_specs", machine: null } as const;

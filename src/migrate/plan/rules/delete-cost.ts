@@ -14,7 +14,11 @@ export function slowDelete(
 ): { readonly what: string; readonly fix: string; readonly note: string } | null {
   const slow = keys.filter(({ rows }) => rows > MANY);
   if (nodes <= MANY || slow.length === 0) return null;
-  const indexes = slow.map((key) => ({ ...key, index: indexOf(key) }));
+  const indexes = slow.map(({ table, column }) => ({
+    ...{ table, column },
+    // PostgreSQL allows names of up to 63 bytes.
+    index: `nova2ironic_${table}_${column}`.slice(0, 63),
+  }));
   const names = slow.map(({ table, column }) => `${table}.${column}`).join(", ");
   const create = indexes.map(
     ({ index, table, column }) => `CREATE INDEX ${index} ON ${table} (${column});`,
@@ -23,11 +27,6 @@ export function slowDelete(
   const what = `Rolling back ${counted(nodes, "node")} is slow: for each node the server reads every row of a table without an index (${names}).`;
   const fix = `before a rollback the owner of the tables runs: ${create.join(" ")} and afterwards: ${drop.join(" ")}`;
   return { what, fix, note: `${what} With an index it takes seconds: ${fix}` };
-}
-
-/** PostgreSQL allows names of up to 63 bytes. */
-function indexOf({ table, column }: ScannedKey): string {
-  return `nova2ironic_${table}_${column}`.slice(0, 63);
 }
 
 /** The keys after a plan is loaded. @param ports that the plan creates */

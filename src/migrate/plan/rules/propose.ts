@@ -1,4 +1,3 @@
-import type { Json } from "../../../lib/json.ts";
 import { counted } from "../../../lib/text.ts";
 import { blocks, FINDINGS } from "../../../model/findings.ts";
 import type { Machine } from "../../../model/machine.ts";
@@ -149,10 +148,12 @@ const IMAGES = [
 ];
 
 function settingText({ requiresClass, driver_info, size }: Setting, found: Class | null): string {
-  const settings = Object.entries(driver_info).map(([key, value]) => `${key}: ${quoted(value)}`);
+  const settings = Object.entries(driver_info).map(
+    ([key, value]) => `${key}: ${JSON.stringify(value)}`,
+  );
   const set = [
     ...(requiresClass
-      ? [`resource_class: ${quoted(found?.name ?? "")}   # ${plain(found?.reason ?? size)}`]
+      ? [`resource_class: ${JSON.stringify(found?.name ?? "")}   # ${plain(found?.reason ?? size)}`]
       : []),
     ...(settings.length > 0 ? [`driver_info: {${settings.join(", ")}}   # found by power`] : []),
   ];
@@ -161,16 +162,12 @@ function settingText({ requiresClass, driver_info, size }: Setting, found: Class
 
 function matchLines(uuids: readonly string[]): readonly string[] {
   const [only = ""] = uuids;
-  if (uuids.length === 1) return [`  - match: {uuid: ${quoted(only)}}`];
+  if (uuids.length === 1) return [`  - match: {uuid: ${JSON.stringify(only)}}`];
   return [
     `  - match:   # ${counted(uuids.length, "machine")}`,
     "      uuid:",
-    ...uuids.map((uuid) => `        - ${quoted(uuid)}`),
+    ...uuids.map((uuid) => `        - ${JSON.stringify(uuid)}`),
   ];
-}
-
-function quoted(value: Json): string {
-  return JSON.stringify(value);
 }
 
 /** One line, without characters that end a comment or control a terminal. */

@@ -197,8 +197,7 @@ export async function changedSince<C extends Change, L>(
   return found;
 }
 
-interface Journalled<C extends Change, L>
-  extends Pick<Leg<C, L>, "plan" | "lines" | "changesOf"> {
+interface Journalled<C extends Change, L> extends Pick<Leg<C, L>, "plan" | "lines" | "changesOf"> {
   readonly part: Pick<Leg<C, L>["part"], "name" | "size">;
 }
 

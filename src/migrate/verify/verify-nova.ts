@@ -18,7 +18,7 @@ import { openAllocated, openProviders } from "../hosts/allocations.ts";
 import type { NovaFiles } from "../hosts/nova-files.ts";
 import { novaTargetOf } from "../hosts/nova-target.ts";
 import { choiceOf } from "../hosts/rules/choice.ts";
-import type { HypervisorsNow } from "../hosts/rules/computes.ts";
+import type { NovaNow } from "../hosts/rules/computes.ts";
 import { ranSince } from "../hosts/rules/running.ts";
 import { compareNova, type Inspected } from "./rules/nova.ts";
 import { emptyNovaTally } from "./rules/tally.ts";
@@ -55,7 +55,7 @@ export async function openNovaVerifier(
   const beats = await target.beats(plan.counts.stopped);
   const ran = ranSince(beats, await secondsSinceLoad(run, plan.sha256));
   const tally = emptyNovaTally(placement !== null);
-  const expects: HypervisorsNow["expects"] = (host) => {
+  const expects: NovaNow["expects"] = (host) => {
     if (host !== null && ran.has(host))
       return `nova-compute of ${show(host)} has reported since the load`;
     if (!request.final) return null;
@@ -72,16 +72,12 @@ export async function openNovaVerifier(
       const since = made_at.slice(0, 19).replace("T", " ");
       const now = {
         rows: inspected(plan, (leg) => (leg === "api" ? api : target)),
-        tenants: {
-          ...{ instancesOf: openInstances(database), onNodes: await openOnNodes(database) },
-          nova: database,
-        },
-        computesOf: await openComputeNodes(database),
-        hypervisors: {
-          ...{ computesOf: await openComputes(database), expects },
-          deletedOf: await openDeleted(database, since),
-          providersOf: placement && openProviders(database, placement),
-        },
+        ...{ nova: database, instancesOf: openInstances(database), expects },
+        onNodes: await openOnNodes(database),
+        locationsOf: await openComputeNodes(database),
+        computesOf: await openComputes(database),
+        deletedOf: await openDeleted(database, since),
+        providersOf: placement && openProviders(database, placement),
         allocatedOf: placement && openAllocated(placement),
       };
       return compareNova(now, choiceOf(compute_hosts), tally, how);

@@ -44,19 +44,13 @@ async function compared(machines: number, deleted: number, rows: readonly Inspec
   const none = <T>(): Promise<ReadonlyMap<string, T>> => Promise.resolve(new Map<string, T>());
   const now = {
     rows: once(rows),
-    tenants: {
-      instancesOf: () => {
-        asked += 1;
-        return none<never>();
-      },
-      onNodes: none<never>,
-      nova: { engine: "mysql" } as const,
+    instancesOf: () => {
+      asked += 1;
+      return none<never>();
     },
-    computesOf: none<never>,
-    hypervisors: {
-      ...{ computesOf: none<never>, deletedOf: none<never>, providersOf: null },
-      expects: () => null,
-    },
+    ...{ onNodes: none<never>, nova: { engine: "mysql" } as const, locationsOf: none<never> },
+    ...{ computesOf: none<never>, deletedOf: none<never>, providersOf: null },
+    expects: () => null,
     allocatedOf: () => Promise.resolve(new Set<string>()),
   };
   const later = { power_state: "power on", provision_updated_at: "2026-11-22 03:00:00" };

@@ -1,7 +1,7 @@
 import { textOrNull } from "../../../lib/json.ts";
-import type { InstanceRow } from "../../../model/nova/nova-rows.ts";
 import { isLoaded, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
 import { customClass } from "../../flavors/rules/flavors.ts";
+import type { NovaNow } from "./computes.ts";
 import { instanceOn } from "./current-placement.ts";
 
 /**
@@ -15,10 +15,8 @@ export function heal(machine: string | null = null, resource_class: string | nul
   return `stop nova-compute and wait for service_down_time (60 s); openstack resource provider inventory set ${node} --amend --resource ${custom}:reserved=0; nova-manage placement heal_allocations; start nova-compute`;
 }
 
-/** Instances and their allocations, by UUID in lower case. */
-export interface AllocationsNow {
-  readonly instancesOf: (uuids: readonly string[]) => Promise<ReadonlyMap<string, InstanceRow>>;
-  readonly allocatedOf: (uuids: readonly string[]) => Promise<ReadonlySet<string>>;
+export interface AllocationsNow extends Pick<NovaNow, "instancesOf"> {
+  readonly allocatedOf: NonNullable<NovaNow["allocatedOf"]>;
 }
 
 /** Live instances without an allocation, which nothing else reports. */

@@ -1,6 +1,7 @@
 import { objectOf } from "../../../lib/json.ts";
 import { counted, show } from "../../../lib/text.ts";
-import type { ComputeLocation, ComputeSize } from "../../../model/nova/nova-rows.ts";
+import type { ServerIdentity } from "../../../model/artefact.ts";
+import type { ComputeLocation, ComputeSize, InstanceRow } from "../../../model/nova/nova-rows.ts";
 import { isLoaded, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
 import type { Choice } from "./choice.ts";
 
@@ -13,16 +14,22 @@ const SIZES = [
 
 /** By UUID of the machine, lower case. */
 type OfMachines<T> = (uuids: readonly string[]) => Promise<ReadonlyMap<string, T>>;
-export type ByMachine<T> = OfMachines<readonly T[]>;
+type ByMachine<T> = OfMachines<readonly T[]>;
 export type ProvidersOf = OfMachines<MachineProvider>;
 
-/** Current and expected rows of machines in Nova and Placement. */
-export interface HypervisorsNow {
+/** Current rows of machines and instances in Nova and Placement, by UUID in lower case. */
+export interface NovaNow {
+  /** The server, because collations compare UUIDs differently. */
+  readonly nova: Pick<ServerIdentity, "engine">;
+  readonly instancesOf: OfMachines<InstanceRow>;
+  readonly onNodes: ByMachine<Pick<InstanceRow, "uuid" | "task_state">>;
+  readonly locationsOf: ByMachine<ComputeLocation>;
   readonly computesOf: ByMachine<ComputeSize>;
   /** Ids of compute nodes that were deleted since the plan. */
   readonly deletedOf: ByMachine<number>;
-  /** Null without a Placement database. */
+  /** Null without a Placement database, and so is `allocatedOf`. */
   readonly providersOf: ProvidersOf | null;
+  readonly allocatedOf: ((instances: readonly string[]) => Promise<ReadonlySet<string>>) | null;
   /** The reason why a host must offer its machines. Null if its nova-compute may not have run. */
   readonly expects: (host: string | null) => string | null;
 }
@@ -54,7 +61,7 @@ const NONE = "no live compute node of the ironic driver";
  * @source facts/systems.md D-14, D-15; facts/rehearsal.md 4
  */
 export function createComputesAudit(
-  now: HypervisorsNow,
+  now: Pick<NovaNow, "computesOf" | "deletedOf" | "providersOf" | "expects">,
   choice: Choice,
   tally: HypervisorTally,
   planned: ReadonlySet<number>,
@@ -108,7 +115,7 @@ function missing(
   line: PlannedMachine,
   rows: readonly ComputeSize[],
   deleted: readonly number[],
-  { expects }: HypervisorsNow,
+  { expects }: Pick<NovaNow, "expects">,
   choice: Choice,
 ): string | null {
   const host = choice.of(line) ?? line.service_host;
@@ -187,11 +194,11 @@ interface PlannedComputes {
  */
 export async function* newComputes(
   machines: AsyncIterable<readonly PlacedMachine[]>,
-  computesOf: ByMachine<ComputeLocation>,
+  locationsOf: NovaNow["locationsOf"],
   planned: PlannedComputes,
 ): AsyncGenerator<NewCompute> {
   for await (const batch of machines) {
-    const found = await computesOf(batch.flatMap(({ uuid }) => uuid ?? []));
+    const found = await locationsOf(batch.flatMap(({ uuid }) => uuid ?? []));
     for (const { uuid, bm_node_id, service_host } of batch) {
       const had = planned.machines.has(uuid ?? "");
       for (const location of found.get(uuid?.toLowerCase() ?? "") ?? []) {
@@ -205,10 +212,10 @@ export async function* newComputes(
 /** Compute nodes of a machine on another host than planned. @source facts/nova-bm.md 5.2 */
 export async function* auditComputes(
   batch: readonly PlannedMachine[],
-  computesOf: ByMachine<ComputeLocation>,
+  { locationsOf }: Pick<NovaNow, "locationsOf">,
   choice: Choice,
 ): AsyncGenerator<ComputeFault> {
-  const found = await computesOf(batch.flatMap(({ uuid }) => uuid ?? []));
+  const found = await locationsOf(batch.flatMap(({ uuid }) => uuid ?? []));
   for (const line of batch.filter(isLoaded)) {
     const { uuid: machine } = line;
     const to = choice.of(line);

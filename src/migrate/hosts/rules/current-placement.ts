@@ -1,22 +1,15 @@
 import { textOrNull } from "../../../lib/json.ts";
 import { showColumn } from "../../../lib/text.ts";
-import type { ServerIdentity } from "../../../model/artefact.ts";
 import type { FindingCode } from "../../../model/findings.ts";
 import type { InstanceRow } from "../../../model/nova/nova-rows.ts";
 import { isLoaded, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
 import type { Choice } from "./choice.ts";
-import type { ComputeFault } from "./computes.ts";
+import type { ComputeFault, NovaNow } from "./computes.ts";
 import { keepsInstance, namesNode } from "./keeps-instance.ts";
 
 type OnNode = Pick<InstanceRow, "uuid" | "task_state">;
 
-/** Current machines and instances in Nova, by UUID in lower case. */
-export interface TenantsNow {
-  readonly instancesOf: (uuids: readonly string[]) => Promise<ReadonlyMap<string, InstanceRow>>;
-  /** The server, because collations compare UUIDs differently. */
-  readonly nova: Pick<ServerIdentity, "engine">;
-  readonly onNodes: (uuids: readonly string[]) => Promise<ReadonlyMap<string, readonly OnNode[]>>;
-}
+type TenantsNow = Pick<NovaNow, "instancesOf" | "onNodes" | "nova">;
 
 export interface Placed {
   /** Position among the plan's machines. */

@@ -1,18 +1,16 @@
 import { BATCH } from "../../../lib/streams.ts";
 import type { RowVerdict } from "../../../model/artefact.ts";
 import type { NovaStep, RowState } from "../../../model/nova/nova-plan.ts";
-import type { ComputeLocation } from "../../../model/nova/nova-rows.ts";
 import type { PlannedMachine } from "../../../model/plan.ts";
-import { type AllocationsNow, auditAllocations, heal } from "../../hosts/rules/allocations.ts";
+import { auditAllocations, heal } from "../../hosts/rules/allocations.ts";
 import type { Choice } from "../../hosts/rules/choice.ts";
 import {
   auditComputes,
-  type ByMachine,
   type ComputeFault,
   createComputesAudit,
-  type HypervisorsNow,
+  type NovaNow,
 } from "../../hosts/rules/computes.ts";
-import { auditInstances, type TenantsNow } from "../../hosts/rules/current-placement.ts";
+import { auditInstances } from "../../hosts/rules/current-placement.ts";
 import type { NovaTally } from "./tally.ts";
 import { isMoving, isStepUsed, mayBeUsed, type Used } from "./used.ts";
 
@@ -22,23 +20,13 @@ export interface Inspected {
   readonly state: RowState;
 }
 
-/** Current rows and readers of Nova. */
-interface NovaNow {
-  readonly rows: AsyncIterable<readonly Inspected[]>;
-  readonly tenants: TenantsNow;
-  readonly computesOf: ByMachine<ComputeLocation>;
-  readonly hypervisors: HypervisorsNow;
-  /** Null without a Placement database. */
-  readonly allocatedOf: AllocationsNow["allocatedOf"] | null;
-}
-
 /**
  * Compares every changed row of Nova, and the instance, hypervisor and resource provider of every
  * loaded machine, during the comparison of Ironic, so that the plan is read once.
  * @param options.all whether to return validated rows. `used` has the machines used since the load
  */
 export function compareNova(
-  { rows, tenants, computesOf, hypervisors, allocatedOf }: NovaNow,
+  { rows, ...now }: NovaNow & { readonly rows: AsyncIterable<readonly Inspected[]> },
   choice: Choice,
   tally: NovaTally,
   { all, used }: { readonly all: boolean; readonly used: Used },
@@ -50,7 +38,7 @@ export function compareNova(
   /** Compute nodes that the plan deletes. */
   const deletedIds = new Set<number>();
   let buffered: PlannedMachine[] = [];
-  const computes = createComputesAudit(hypervisors, choice, tally, deletedIds);
+  const computes = createComputesAudit(now, choice, tally, deletedIds);
   const wrong = (resource: string, { machine, fault, moving }: ComputeFault): RowVerdict => {
     tally.other += 1;
     const about = { resource, uuid: machine, bm_node_id: null };
@@ -68,13 +56,13 @@ export function compareNova(
       for (const one of waiting.get(uuid) ?? []) yield* judged(one);
       waiting.delete(uuid);
     }
-    for await (const found of auditInstances(asUsed(batch, used), tenants, choice, tally))
+    for await (const found of auditInstances(asUsed(batch, used), now, choice, tally))
       if (!reported.has(found.machine)) yield wrong("instances", found);
-    for await (const found of auditComputes(batch, computesOf, choice))
+    for await (const found of auditComputes(batch, now, choice))
       if (!reported.has(found.machine)) yield wrong("compute nodes", found);
     for await (const found of computes.faults(batch)) yield wrong("compute nodes", found);
+    const { instancesOf, allocatedOf } = now;
     if (allocatedOf === null) return;
-    const { instancesOf } = tenants;
     for await (const bare of auditAllocations(batch, { instancesOf, allocatedOf })) {
       const { machine, instance, resource_class } = bare;
       const fault = `instance ${instance} has no allocation. To create it: ${heal(machine, resource_class)}`;

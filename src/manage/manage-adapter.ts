@@ -4,7 +4,6 @@ import { FAKE } from "../model/ironic/fake-hardware.ts";
 import {
   type ExistingNics,
   MANAGE,
-  type RecordClient,
   type RunningNode,
   type ServerView,
   type ServerWishes,
@@ -49,7 +48,8 @@ export interface Recorded {
   readonly before: RunningNode;
 }
 
-export function allocationAdapter(recordClient: RecordClient): Adapter {
+export function allocationAdapter(clients: ManageClients): Adapter {
+  const recordClient = allocationClient(clients);
   return {
     ...{ name: "allocation", record: "allocation", target: { adapter: "allocation" } },
     forward: (most, nics) => managePart(recordClient, most, nics),
@@ -92,7 +92,7 @@ export async function openAdapter(
   const recorded = adapterIn(entries);
   const kind = requested === null ? recorded : requested === "allocation" ? requested : "nova";
   if (kind !== null) checkAdapter(entries, kind);
-  if (kind !== "nova") return allocationAdapter(allocationClient(clients));
+  if (kind !== "nova") return allocationAdapter(clients);
   const novaClients = await openNovaClients(
     clients,
     keep,

@@ -102,14 +102,7 @@ export async function perform(
     nics !== null && is === "after" && node !== null && adapter.comparesLater(node);
   // Machines whose end events are sent after the comparison.
   const delayed = new Map<string, ManageChange>();
-  const part = reporting(adapter.forward(most, nics), notify, {
-    holds(change, reached) {
-      const holds = isLater(reached);
-      if (holds) delayed.set(change.id, change);
-      return holds;
-    },
-    broke: ({ id }, reason) => broken.set(id, reason),
-  });
+  const part = reporting(adapter.forward(most, nics), notify, isLater, { broken, delayed });
   const pace: Pace = { ...ONE_BY_ONE, concurrency: most, inFlight: most };
   const leg = { part, command: "node manage", pace, changes: () => once(changes) };
   const last = new Map<string, ManagePosition>();
@@ -243,19 +236,14 @@ function eventFields({ id, request, server }: ManageChange): Omit<ManageEvent, "
 /**
  * Wraps the part with the events of each machine.
  *
- * @param holds whether to delay the end event
- * @param broke called for each machine that fails with an exception
+ * @param isLater whether to delay the end event
+ * @param to receives the errors of machines that fail with an exception, and the delayed machines
  */
 function reporting(
   part: ManagePart,
   notify: Notify,
-  {
-    holds,
-    broke,
-  }: {
-    readonly holds: (change: ManageChange, reached: ManagePosition) => boolean;
-    readonly broke: (change: ManageChange, reason: string) => void;
-  },
+  isLater: (reached: ManagePosition) => boolean,
+  to: { readonly broken: Map<string, string>; readonly delayed: Map<string, ManageChange> },
 ): ManagePart {
   return {
     ...part,
@@ -264,14 +252,14 @@ function reporting(
       notify({ event: "manage.start", ...about });
       try {
         const reached = await part.perform(change, position, begin);
-        if (reached.is === "after") {
-          if (!holds(change, reached)) notify({ event: "manage.end", ...about });
-        } else notify({ event: "manage.error", ...about, why: reached.reasons.join("; ") });
+        if (isLater(reached)) to.delayed.set(change.id, change);
+        else if (reached.is === "after") notify({ event: "manage.end", ...about });
+        else notify({ event: "manage.error", ...about, why: reached.reasons.join("; ") });
         return reached;
       } catch (cause) {
         const text = cause instanceof MigrationError ? `${cause.code} ${cause.message}` : "a fault";
         notify({ event: "manage.error", ...about, why: text });
-        broke(change, text);
+        to.broken.set(change.id, text);
         throw cause;
       }
     },

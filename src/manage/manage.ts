@@ -50,11 +50,10 @@ export function manageMachines(
   notify: Notify,
 ): Promise<Managed> {
   checkManageRequests(all, options);
-  const preview = async (entries: Entries): Promise<Managed> =>
-    closing(async (keep) => {
-      const inspected = await inspectMachines(all, options, entries, { keep, sink });
-      return { ...(await wouldBe(inspected, options)), broke: null };
-    });
+  const preview = (entries: Entries): Promise<Managed> =>
+    closing(async (keep) =>
+      wouldBe(await inspectMachines(all, options, entries, { keep, sink }), options),
+    );
   // A dry run creates no folder.
   if (options.dryRun && !existsSync(options.run)) return preview([]);
   return inRun(options.run, "node manage", { kind: "manage", create: true }, (run) =>
@@ -115,7 +114,7 @@ export function checkSameIronic(entries: Entries, address: string): void {
 async function wouldBe(
   { adapter, changes, nics }: InspectedRows,
   { inFlight: most }: ManageOptions,
-): Promise<Omit<Managed, "broke">> {
+): Promise<Managed> {
   const positions = await adapter.forward(most, nics).inspect(changes, false);
   const outcomes = { before: "to be managed", after: "managed already" } as const;
   const rows = changes.flatMap((change, at): readonly ManagedOne[] => {
@@ -125,7 +124,7 @@ async function wouldBe(
     const what = inService === true ? "in service" : would;
     return [rowOf(change, what, recordIn(change, position), reasons)];
   });
-  return { rows, stopped: false, leftovers: new Map(), inUse: new Set() };
+  return { rows, stopped: false, leftovers: new Map(), inUse: new Set(), broke: null };
 }
 
 export interface ManageOptions extends RestOptions {

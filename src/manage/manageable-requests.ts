@@ -16,9 +16,9 @@ import {
   unauthorized,
 } from "../model/served.ts";
 import type { RunSession } from "../run/session.ts";
-import { whose } from "../serving/caller.ts";
-import { callersService } from "../serving/callers-service.ts";
-import type { Tokens } from "../serving/tokens.ts";
+import { type Callers, whose } from "../serving/caller.ts";
+import { callersService } from "../serving/for-caller.ts";
+import type { openPolicy } from "../serving/policy-file.ts";
 import { readAllocation } from "../systems/ironic-api/allocation.ts";
 import { readNics, readRunning, runningNodes } from "../systems/ironic-api/running.ts";
 import type { RestService } from "../systems/ironic-api/service.ts";
@@ -34,7 +34,7 @@ import {
   adoptableNode,
   deniedText,
   faultIn,
-  type MANAGEABLE_RULES,
+  MANAGEABLE_RULES,
   manageRequestOf,
   requestedActionOf,
   savedRequest,
@@ -43,15 +43,13 @@ import {
   VALIDATES,
 } from "./rules/served.ts";
 
-interface ManageableParts {
+interface ManageableParts extends Callers {
   readonly http: Http;
-  readonly tokens: Tokens | null;
-  readonly keystone: string;
   readonly clients: ManageClients;
   readonly session: RunSession;
   /** Null: this Ironic cannot create allocations of nodes in use. */
   readonly adapter: Adapter | null;
-  readonly allows: (rule: keyof typeof MANAGEABLE_RULES, who: TokenOwner) => boolean;
+  readonly allows: ReturnType<typeof openPolicy>["allows"];
   readonly notify: Notify;
 }
 
@@ -72,7 +70,7 @@ export function manageableAnswer(parts: ManageableParts): (call: ServedRequest) 
     const action = requestedActionOf(request.method, request.path);
     if (action.do === "nowhere") return fault(404, "The resource could not be found.");
     const { owner } = who.cached;
-    if (!parts.allows(action.do, owner)) return fault(403, deniedText(action.do));
+    if (!parts.allows(MANAGEABLE_RULES[action.do], owner)) return fault(403, deniedText(action.do));
     // Refusals of the caller's own token, not of the service's login.
     const refusals: (401 | 403)[] = [];
     const { token } = who;
@@ -189,17 +187,18 @@ async function managed(
   { parts, owner: { user_id, project_id }, request: { isClosed } }: Asking,
   adapter: Adapter,
   node: RunningNode,
-  request: ManageRequest,
+  body: ManageRequest,
 ): Promise<Reply> {
   const { session, notify, clients } = parts;
   const server = randomUUID();
+  const request = { ...body, owner: { user_id, project_id } };
   const image = await imageOf(clients, node);
   if (isClosed()) return fault(400, CLOSED);
   const before = await takenBack(adapter, node, session);
   if (before !== null) return fault(503, before);
   const { row, broke, last, hasLeftovers } = await manageOne(
     adapter,
-    { id: node.uuid, server, request: { ...request, owner: { user_id, project_id } }, acts: [] },
+    { id: node.uuid, server, request, acts: [] },
     session,
     notify,
   );
@@ -212,8 +211,7 @@ async function managed(
   const { record = null, ports = null } = last?.view ?? {};
   const created_at = record?.created_at ?? session.now();
   const made = serverBody(node, {
-    ...{ uuid: server, request: { ...request, owner: { user_id, project_id } }, image },
-    ...{ created_at, updated_at: record?.updated_at ?? created_at },
+    ...{ uuid: server, request, image, created_at, updated_at: record?.updated_at ?? created_at },
     ports: ports ?? new Map<string, never>(),
   });
   return jsonReply(201, made, { Location: `/v1/servers/${server}` });

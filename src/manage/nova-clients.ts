@@ -21,7 +21,7 @@ import { readConductors } from "../systems/ironic-api/conductors.ts";
 import { createFakeHardware, type FakeHardware } from "../systems/ironic-api/fake-hardware.ts";
 import { readRunning } from "../systems/ironic-api/running.ts";
 import { checkMinor } from "../systems/ironic-api/service.ts";
-import { openOffers } from "../systems/nova-api/offers.ts";
+import { openOffers } from "../systems/nova-api/allocations.ts";
 import type { NovaServer } from "../systems/nova-api/server-state.ts";
 import { openServers, type ServerRequest } from "../systems/nova-api/servers.ts";
 import { firstAlone } from "../systems/openstack/first-alone.ts";
@@ -37,9 +37,6 @@ import {
   serverRecord,
 } from "./steps/manage-acts.ts";
 import { NO_NODE, portContext } from "./steps/manage-positions.ts";
-
-/** Its calls throw MigrationError N2I-E210 to N2I-E212. */
-type Offers = Awaited<ReturnType<typeof openOffers>>;
 
 /** Each changing call resolves to null or the reason of the refusal. */
 type NovaServers = Awaited<ReturnType<typeof openServers>>;
@@ -157,7 +154,7 @@ interface Opened {
   readonly network: () => Promise<NetworkService>;
   readonly request: ServerWishes;
   readonly servers: NovaServers;
-  readonly offers: Offers;
+  readonly offers: Awaited<ReturnType<typeof openOffers>>;
   /** Ironic's services, whose current load is not used. */
   readonly readService: () => Promise<Service>;
 }

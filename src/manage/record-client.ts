@@ -1,6 +1,12 @@
 import { MigrationError } from "../lib/error.ts";
 import type { ManageClients } from "../migrate/open/services.ts";
-import type { NetworkPorts, RecordClient, RunningNode } from "../model/ironic/manage.ts";
+import type {
+  ExistingNics,
+  NetworkPorts,
+  PortDevice,
+  RunningNode,
+  ServerView,
+} from "../model/ironic/manage.ts";
 import { failpoint } from "../run/failpoint.ts";
 import { createAllocations, readAllocation } from "../systems/ironic-api/allocation.ts";
 import { inFlight } from "../systems/ironic-api/pool.ts";
@@ -9,46 +15,61 @@ import { checkMinor } from "../systems/ironic-api/service.ts";
 import type { NetworkService } from "../systems/openstack/neutron-ports.ts";
 import { MARK } from "./rules/criteria.ts";
 
-/** @throws MigrationError N2I-E209 if Ironic cannot create allocations of nodes in use */
-export function allocationClient({ service, network }: ManageClients): RecordClient {
+export type RecordClient = ReturnType<typeof allocationClient>;
+
+/**
+ * Client for server records. Each call requires the expected state, and is executed once even if
+ * its answer is lost. A call that writes resolves to null, or to the reason of a refusal. A missing
+ * answer is thrown.
+ *
+ * @throws MigrationError N2I-E209 if Ironic cannot create allocations of nodes in use
+ */
+export function allocationClient({ service, network }: ManageClients) {
   checkMinor(service, "allocation");
   const neutron = networkOf({ network });
-  const recordClient: RecordClient = {
+  /** @param server of its record. Null if none can exist yet */
+  const read = async (
+    id: string,
+    server: string | null,
+    ports: readonly string[],
+  ): Promise<ServerView> => {
+    const node = await readRunning(service, id);
+    const record = server === null ? null : await readAllocation(service, server);
+    return { node, record, ports: await portsOf({ network }, node, ports) };
+  };
+  return {
     ...createAllocations(service, MARK, failpoint),
-    async read(id, server, portIds) {
-      const [node, record] = [
-        await readRunning(service, id),
-        server === null ? null : await readAllocation(service, server),
-      ];
-      return { node, record, ports: await portsOf({ network }, node, portIds) };
-    },
-    async readAll(all, most, nics) {
-      if (nics === null)
-        return inFlight(all, most, ([id, server]) => recordClient.read(id, server, []));
+    read,
+    /** @param nics of all nodes. Null for a single machine */
+    async readAll(
+      all: readonly (readonly [node: string, server: string | null])[],
+      most: number,
+      nics: ExistingNics["of"] | null,
+    ): Promise<readonly ServerView[]> {
+      if (nics === null) return inFlight(all, most, ([id, server]) => read(id, server, []));
       const uuids = all.map(([id]) => id);
       const nodes = await readSeveral(service, uuids, most, nics);
       return inFlight([...all.entries()], most, async ([at, [id, server]]) => {
         const node = nodes[at] ?? null;
         // Nodes with VIFs are read again together with their ports.
         const isComplete = server === null && node?.nics.every(({ vif }) => vif === null) === true;
-        return isComplete
-          ? { node, record: null, ports: new Map() }
-          : recordClient.read(id, server, []);
+        return isComplete ? { node, record: null, ports: new Map() } : read(id, server, []);
       });
     },
-    compared: (nodes, most) => readCompared(service, nodes, most),
-    async again({ node, ports }, id, server) {
+    /** Current values of the compared fields. Null for a missing node. */
+    compared: (nodes: readonly string[], most: number) => readCompared(service, nodes, most),
+    /** Reads node and record again. NICs and ports are reused. */
+    async again({ node, ports }: ServerView, id: string, server: string): Promise<ServerView> {
       const now = await readRunning(service, id, node?.nics ?? []);
       return { node: now, record: await readAllocation(service, server), ports };
     },
-    async bind(port, from, to) {
+    async bind(port: string, from: readonly PortDevice[], to: PortDevice) {
       await failpoint("rest.before");
       const reason = await (await neutron()).bind(port, from, to);
       await failpoint("rest.after");
       return reason;
     },
   };
-  return recordClient;
 }
 
 /**

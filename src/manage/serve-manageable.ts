@@ -6,30 +6,23 @@ import { closing } from "../run/databases.ts";
 import { readJournal } from "../run/files/journal.ts";
 import { inRun } from "../run/run.ts";
 import { type RunSession, withSession } from "../run/session.ts";
-import { bound, checkLoopback, type ProxyOptions } from "../serving/bind.ts";
+import { bound, checkLoopback, type ServeOptions, untilStopped } from "../serving/bind.ts";
+import { openCallers } from "../serving/caller.ts";
 import { openPolicy } from "../serving/policy-file.ts";
-import { allows } from "../serving/rules/policy-allows.ts";
-import type { Served } from "../serving/serving.ts";
-import { openTokens } from "../serving/tokens.ts";
+import type { ServeReport } from "../serving/serving.ts";
 import { openHttp } from "../systems/openstack/http.ts";
-import { KEYSTONE } from "../systems/openstack/kinds.ts";
-import { serviceUrl } from "../systems/openstack/session.ts";
 import { checkSameIronic } from "./manage.ts";
 import { type Adapter, allocationAdapter, checkAdapter } from "./manage-adapter.ts";
 import type { Notify } from "./manage-perform.ts";
 import { manageableAnswer } from "./manageable-requests.ts";
-import { allocationClient } from "./record-client.ts";
 import { MANAGEABLE, MANAGEABLE_RULES } from "./rules/served.ts";
 
-type ManageableOptions = Omit<ProxyOptions, "novaCompat" | "run"> &
-  Omit<RestOptions, "apiTimeout"> & { readonly run: string };
+interface ManageableOptions extends ServeOptions, RestOptions {
+  readonly run: string;
+}
 
-interface ManageableReport {
-  readonly report: (text: string) => void;
-  readonly served: (request: Served) => void;
+interface ManageableReport extends ServeReport {
   readonly notify: Notify;
-  /** Resolves when the service ends; absent: it ends on a signal. */
-  readonly until?: (url: string) => Promise<void>;
 }
 
 /**
@@ -73,25 +66,16 @@ async function listening(
   session: RunSession,
 ): Promise<void> {
   const http = openHttp(clients.cloud.tls, clients.limit);
-  const keystone =
-    config.auth === "none" ? "" : serviceUrl(config.keystoneUrl ?? "", "--keystone-url", KEYSTONE);
-  const tokens = openTokens({
-    ...{ http, url: keystone, catalog: null, believed: config.tokenCache, now: Date.now },
-  });
   try {
     const parts = {
-      ...{ http, keystone, clients, session, adapter: adapterOf(clients), notify: sink.notify },
-      tokens: config.auth === "none" ? null : tokens,
-      allows: (rule: keyof typeof MANAGEABLE_RULES, who: Parameters<typeof allows>[2]) =>
-        allows(policy.current(), MANAGEABLE_RULES[rule], who),
+      ...{ http, ...openCallers(http, config), clients, session, notify: sink.notify },
+      ...{ adapter: adapterOf(clients), allows: policy.allows },
     };
     const route = { path: MANAGEABLE, answer: manageableAnswer(parts) };
     const listener = await bound(config, route, sink.served);
     const { url } = clients.service.session;
     sink.report(`listening on ${listener.url}, Ironic ${url}, ${policy.policyText()}`);
-    if (sink.until !== undefined) await sink.until(listener.url);
-    else if (!session.stopping())
-      await new Promise((resolve) => session.signal.addEventListener("abort", resolve));
+    await (sink.until?.(listener.url) ?? untilStopped(session));
     await listener.end();
   } finally {
     http.close();
@@ -101,7 +85,7 @@ async function listening(
 /** Null: this Ironic cannot create allocations of nodes in use. */
 function adapterOf(clients: ManageClients): Adapter | null {
   try {
-    return allocationAdapter(allocationClient(clients));
+    return allocationAdapter(clients);
   } catch (error) {
     if (error instanceof MigrationError && error.code === "N2I-E209") return null;
     throw error;

@@ -22,6 +22,15 @@ export interface ServedRequest {
 export const CLOSED =
   "The connection was closed before the request was accepted. Nothing was changed. Keep the connection open until the answer arrives.";
 
+/** A decoded part of a path. Null if the encoding is malformed. */
+export function decoded(part: string): string | null {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return null;
+  }
+}
+
 /** A response, complete or streamed. An error in the stream closes the connection. */
 export interface Reply {
   readonly status: number;

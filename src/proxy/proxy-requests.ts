@@ -1,5 +1,5 @@
 import { MigrationError } from "../lib/error.ts";
-import { objectOf } from "../lib/json.ts";
+import { isObject, type Json, objectOf, textOrNull } from "../lib/json.ts";
 import {
   faultReply,
   jsonReply,
@@ -7,7 +7,7 @@ import {
   type ServedRequest,
   unauthorized,
 } from "../model/served.ts";
-import { whose } from "../serving/caller.ts";
+import { type Callers, whose } from "../serving/caller.ts";
 import { ironicFor } from "../serving/for-caller.ts";
 import type { Ident } from "../serving/rules/ident.ts";
 import {
@@ -19,23 +19,17 @@ import {
   rangeOf,
   showQuestion,
 } from "../serving/rules/upstream.ts";
-import type { Tokens } from "../serving/tokens.ts";
 import { type ranges, unanswered } from "../serving/versions.ts";
 import { MAXIMUM, MINIMUM } from "../systems/ironic-api/service.ts";
 import type { Http } from "../systems/openstack/http.ts";
 import { BAREMETAL } from "../systems/openstack/kinds.ts";
 import { type Answer, serviceUrl } from "../systems/openstack/session.ts";
-import { listedNode, nodeView } from "./rules/body.ts";
 import { decide, type ProxyRules, unknownNode } from "./rules/decide.ts";
 
 type Page = NonNullable<ReturnType<typeof pageOf>>;
 
-export interface ProxyParts {
+export interface ProxyParts extends Callers {
   readonly http: Http;
-  /** Null: callers need no token (`--auth none`). */
-  readonly tokens: Tokens | null;
-  /** Keystone's URL, which a 401 names. */
-  readonly keystone: string;
   /** Null: the URL is in the catalog of the caller's token. */
   readonly ironic: string | null;
   readonly ranges: ReturnType<typeof ranges>;
@@ -57,9 +51,8 @@ export function proxyAnswer(proxy: ProxyParts): (request: ServedRequest) => Prom
         "the catalog of this token has no such baremetal endpoint",
       );
     const url = serviceUrl(found, "the catalog", BAREMETAL);
-    const { globalId: id, upstream } = request;
     const at: IronicRequest = {
-      ironic: ironicFor(proxy.http, url, { token, id, upstream }),
+      ironic: ironicFor(proxy.http, url, request, token),
       range: await proxy.ranges.of(url),
       keystone: proxy.keystone,
       fields: decision.fields,
@@ -196,4 +189,39 @@ function refusedBy(answer: Answer, at: IronicRequest): Reply {
 function unavailable(reason: string, { fields }: IronicRequest): Reply {
   const message = reason === "" ? "Ironic sent an unexpected answer" : unanswered("Ironic", reason);
   return faultReply(503, message, fields);
+}
+
+/**
+ * A listed node in the format of Nova's proxy since Juno. Null if Ironic's item is not a node.
+ *
+ * @source nova@2014.2 api/openstack/compute/contrib/baremetal_nodes.py; tempest's response schema
+ */
+export function listedNode(node: unknown) {
+  if (!isObject(node) || typeof node.uuid !== "string") return null;
+  const properties = isObject(node.properties) ? node.properties : {};
+  return {
+    id: node.uuid,
+    interfaces: [] as readonly { readonly address: string }[],
+    host: "IRONIC MANAGED",
+    task_state:
+      node.provision_state === "inspect wait" ? "inspecting" : textOrNull(node.provision_state),
+    cpus: size(properties.cpus),
+    memory_mb: size(properties.memory_mb),
+    disk_gb: size(properties.local_gb),
+  };
+}
+
+/** @param ports in the order of Ironic's list */
+export function nodeView(node: unknown, ports: readonly unknown[]) {
+  const listed = listedNode(node);
+  if (listed === null || !isObject(node)) return null;
+  const interfaces = ports.flatMap((port) =>
+    isObject(port) && typeof port.address === "string" ? [{ address: port.address }] : [],
+  );
+  return { ...listed, interfaces, instance_uuid: textOrNull(node.instance_uuid) };
+}
+
+/** A size of another type is 0, like a missing one. */
+function size(value: Json | undefined): number | string {
+  return typeof value === "number" || typeof value === "string" ? value : 0;
 }

@@ -1,22 +1,28 @@
 import { MigrationError } from "../lib/error.ts";
 import { processContext } from "../run/process-context.ts";
 import { openPlan, PLAN } from "../run/run.ts";
-import { bound, checkLoopback, type ProxyOptions } from "../serving/bind.ts";
+import { bound, checkLoopback, type ServeOptions, untilStopped } from "../serving/bind.ts";
+import { openCallers } from "../serving/caller.ts";
 import { openPolicy } from "../serving/policy-file.ts";
-import { allows } from "../serving/rules/policy-allows.ts";
-import type { Served } from "../serving/serving.ts";
-import { openTokens } from "../serving/tokens.ts";
+import type { ServeReport } from "../serving/serving.ts";
 import { ranges } from "../serving/versions.ts";
 import { openHttp } from "../systems/openstack/http.ts";
-import { BAREMETAL, KEYSTONE } from "../systems/openstack/kinds.ts";
+import { BAREMETAL } from "../systems/openstack/kinds.ts";
 import { serviceUrl } from "../systems/openstack/session.ts";
 import { type ProxyParts, proxyAnswer } from "./proxy-requests.ts";
 import { MOUNT } from "./rules/decide.ts";
 import { REQUESTED } from "./rules/policy.ts";
 
-interface ProxyReport {
-  readonly report: (text: string) => void;
-  readonly served: (request: Served) => void;
+export interface ProxyOptions extends ServeOptions {
+  readonly ironicUrl?: string;
+  readonly fromCatalog: boolean;
+  readonly interface: "public" | "internal" | "admin";
+  readonly region?: string;
+  readonly osCacert?: string;
+  /** Seconds. */
+  readonly apiTimeout: number;
+  readonly novaCompat: boolean;
+  readonly run?: string;
 }
 
 /**
@@ -24,7 +30,7 @@ interface ProxyReport {
  *
  * @throws MigrationError N2I-E100, N2I-E109, N2I-E110, N2I-E116 to N2I-E118
  */
-export async function serveProxy(options: ProxyOptions, output: ProxyReport): Promise<void> {
+export async function serveProxy(options: ProxyOptions, output: ServeReport): Promise<void> {
   let reload: () => void = () => undefined;
   const interrupt = processContext().onInterrupt({
     stopping:
@@ -34,8 +40,7 @@ export async function serveProxy(options: ProxyOptions, output: ProxyReport): Pr
   try {
     const served = await openProxy(options, output, interrupt.signal);
     reload = served.reload;
-    if (!interrupt.stopping())
-      await new Promise((resolve) => interrupt.signal.addEventListener("abort", resolve));
+    await untilStopped(interrupt);
     await served.end();
   } finally {
     interrupt.end();
@@ -45,7 +50,7 @@ export async function serveProxy(options: ProxyOptions, output: ProxyReport): Pr
 /** @param stop ends the wait for Ironic's versions @throws MigrationError as `serveProxy` */
 export async function openProxy(
   options: ProxyOptions,
-  output: ProxyReport,
+  output: ServeReport,
   stop: AbortSignal = new AbortController().signal,
 ) {
   const opened = await openParts(options);
@@ -76,26 +81,23 @@ export async function openProxy(
 
 async function openParts(options: ProxyOptions) {
   checkLoopback(options);
-  const { auth, keystoneUrl = "", ironicUrl, fromCatalog, interface: face, region } = options;
+  const { ironicUrl, fromCatalog, interface: face, region } = options;
   const policy = openPolicy(options.policyFile, Object.values(REQUESTED));
   const numbers =
     options.run === undefined ? new Map<number, string>() : await numbersOf(options.run);
   const ironic = ironicUrl === undefined ? null : serviceUrl(ironicUrl, "--ironic-url", BAREMETAL);
-  const keystone = auth === "none" ? "" : serviceUrl(keystoneUrl, "--keystone-url", KEYSTONE);
   const tls = { cacert: options.osCacert ?? null, cert: null, key: null, insecure: false };
   const http = openHttp(tls, options.apiTimeout * 1000);
   const catalog = fromCatalog
     ? { interface: face, region: region ?? null, types: BAREMETAL.types }
     : null;
-  const cacheOptions = { believed: options.tokenCache, now: Date.now };
-  const tokens = openTokens({ http, url: keystone, catalog, ...cacheOptions });
+  const callers = openCallers(http, options, catalog);
   const proxy: ProxyParts = {
-    ...{ http, keystone, ironic, ranges: ranges(http) },
-    tokens: auth === "none" ? null : tokens,
+    ...{ ...callers, http, ironic, ranges: ranges(http) },
     rules: () => ({
-      allows: (rule, who) => allows(policy.current(), REQUESTED[rule], who),
+      allows: (rule, who) => policy.allows(REQUESTED[rule], who),
       novaCompat: options.novaCompat,
-      scoped: auth !== "none",
+      scoped: callers.tokens !== null,
       numbers,
     }),
   };

@@ -1,25 +1,17 @@
 import { MigrationError } from "../lib/error.ts";
 import { faultReply } from "../model/served.ts";
+import type { Interrupt } from "../run/process-context.ts";
 import { listen } from "./listener.ts";
 import type { Served, ServedRoute } from "./serving.ts";
 
-/** Options of `serve proxy`. */
-export interface ProxyOptions {
+export interface ServeOptions {
   readonly listen: string;
   readonly keystoneUrl?: string;
-  readonly ironicUrl?: string;
-  readonly fromCatalog: boolean;
-  readonly interface: "public" | "internal" | "admin";
-  readonly region?: string;
   readonly tlsCert?: string;
   readonly tlsKey?: string;
-  readonly osCacert?: string;
   readonly policyFile?: string;
-  readonly novaCompat: boolean;
-  readonly run?: string;
   /** Seconds. */
   readonly tokenCache: number;
-  readonly apiTimeout: number;
   readonly maxConnections: number;
   readonly auth: "keystone" | "none";
 }
@@ -33,16 +25,21 @@ function hostAndPort(address: string) {
 }
 
 /** @throws MigrationError N2I-E100 if other hosts can reach a service without tokens */
-export function checkLoopback(options: Pick<ProxyOptions, "auth" | "listen">): void {
+export function checkLoopback(options: Pick<ServeOptions, "auth" | "listen">): void {
   if (options.auth !== "none" || LOOPBACK.test(hostAndPort(options.listen).host)) return;
   throw new MigrationError("N2I-E100", "--auth none requires a loopback address in --listen", {
     fix: "Listen on 127.0.0.1 or [::1], because with --auth none, the service accepts requests without a token.",
   });
 }
 
+/** Resolves on a signal. */
+export async function untilStopped(by: Pick<Interrupt, "stopping" | "signal">): Promise<void> {
+  if (!by.stopping()) await new Promise((resolve) => by.signal.addEventListener("abort", resolve));
+}
+
 /** @param fault formats the listener's own errors */
 export function bound(
-  options: Omit<ProxyOptions, "novaCompat">,
+  options: ServeOptions,
   route: ServedRoute,
   served: (request: Served) => void,
   fault = faultReply,

@@ -1,6 +1,24 @@
 import { faultReply, type Reply, type ServedRequest, unauthorized } from "../model/served.ts";
-import type { CachedToken, Tokens } from "./tokens.ts";
+import type { Http } from "../systems/openstack/http.ts";
+import { KEYSTONE } from "../systems/openstack/kinds.ts";
+import { serviceUrl } from "../systems/openstack/session.ts";
+import type { ServeOptions } from "./bind.ts";
+import { type CachedToken, openTokens } from "./tokens.ts";
 import { unanswered } from "./versions.ts";
+
+/** Keystone's URL, which a 401 names, and its tokens. Null: callers need none. */
+export type Callers = ReturnType<typeof openCallers>;
+
+/** @param catalog the endpoint to find in the catalog of each token, or null */
+export function openCallers(
+  http: Http,
+  { auth, keystoneUrl = "", tokenCache: believed }: ServeOptions,
+  catalog: Parameters<typeof openTokens>[0]["catalog"] = null,
+) {
+  const url = auth === "none" ? "" : serviceUrl(keystoneUrl, "--keystone-url", KEYSTONE);
+  const keystone = { http, url, catalog, believed, now: Date.now };
+  return { keystone: url, tokens: auth === "none" ? null : openTokens(keystone) };
+}
 
 /** The owner of every request if the service checks no tokens. */
 const ANONYMOUS: CachedToken = {
@@ -11,19 +29,19 @@ const ANONYMOUS: CachedToken = {
 
 /** @returns the caller, or the response if Keystone does not accept the token */
 export async function whose(
-  proxy: { readonly tokens: Tokens | null; readonly keystone: string },
+  { keystone, tokens }: Callers,
   request: ServedRequest,
   fault = faultReply,
 ): Promise<{ readonly token: string | null; readonly cached: CachedToken } | Reply> {
-  if (proxy.tokens === null) return { token: null, cached: ANONYMOUS };
+  if (tokens === null) return { token: null, cached: ANONYMOUS };
   const token = request.fields["x-auth-token"];
-  if (typeof token !== "string" || token === "") return unauthorized(proxy.keystone);
-  const found = await proxy.tokens.validate(token, request.globalId, () => {
+  if (typeof token !== "string" || token === "") return unauthorized(keystone);
+  const found = await tokens.validate(token, request.globalId, () => {
     request.upstream.calls += 1;
   });
   if (found.is === "known") return { token, cached: found.token };
   if (found.is === "unanswered") return fault(503, unanswered("Keystone", found.reason));
   return found.status === 401
-    ? unauthorized(proxy.keystone)
+    ? unauthorized(keystone)
     : fault(403, found.reason || "Keystone refuses it.");
 }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTls } from "node:https";
-import { isIPv6 } from "node:net";
+import { type AddressInfo, isIPv6 } from "node:net";
 import { createSecureContext } from "node:tls";
 import { MigrationError, systemCode } from "../lib/error.ts";
 import type { Reply, ServedRequest } from "../model/served.ts";
@@ -90,10 +90,10 @@ function bind(server: Server, { host, port }: Serving): Promise<void> {
   });
 }
 
-function urlOf(server: Server, { host, tls, port }: Serving): string {
-  const at = server.address();
-  const found = at === null || typeof at === "string" ? port : at.port;
-  return `http${tls === null ? "" : "s"}://${isIPv6(host) ? `[${host}]` : host}:${found}`;
+function urlOf(server: Server, { host, tls }: Serving): string {
+  // A server that listens on a port has an object as its address.
+  const { port } = server.address() as AddressInfo;
+  return `http${tls === null ? "" : "s"}://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }
 
 function close(server: Server): Promise<void> {

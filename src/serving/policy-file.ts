@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 import { MigrationError, systemText } from "../lib/error.ts";
+import type { TokenOwner } from "../model/served.ts";
+import { allows } from "./rules/policy-allows.ts";
 import { defaultPolicy, type Policy, type RequestedRule, readPolicy } from "./rules/policy-read.ts";
 
 /**
@@ -16,7 +18,7 @@ export function openPolicy(
     file === undefined ? defaultPolicy(requested) : readPolicy(textOf(file), file, requested);
   let current = read();
   return {
-    current: () => current,
+    allows: (rule: RequestedRule, who: TokenOwner) => allows(current, rule, who),
     policyText: () => (file === undefined ? `policy ${origin} own (role:admin)` : `policy ${file}`),
     reload(): string {
       if (file === undefined) return "There is no policy file to reload.";

@@ -19,6 +19,13 @@ export interface Served {
   readonly broken?: string;
 }
 
+export interface ServeReport {
+  readonly report: (text: string) => void;
+  readonly served: (request: Served) => void;
+  /** Resolves when the service ends; absent: it ends on a signal. */
+  readonly until?: (url: string) => Promise<void>;
+}
+
 export interface Serving {
   readonly host: string;
   readonly port: number;

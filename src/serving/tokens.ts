@@ -22,8 +22,6 @@ type Validated =
   | { readonly is: "refused"; readonly status: 401 | 403; readonly reason: string }
   | { readonly is: "unanswered"; readonly reason: string };
 
-export type Tokens = ReturnType<typeof openTokens>;
-
 interface Keystone {
   readonly http: Http;
   /** Without trailing slash or `/v3`. */

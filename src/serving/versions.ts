@@ -12,13 +12,10 @@ const MOST_URLS = 100;
  * Reads and caches version documents, which need no token.
  * @throws MigrationError N2I-E210 without a response, N2I-E202 if it is not Ironic
  */
-export function ranges(http: Http): {
-  readonly of: (url: string) => Promise<Range>;
-  readonly forget: (url: string) => void;
-} {
+export function ranges(http: Http) {
   const cache = new Map<string, Promise<Range>>();
   return {
-    of(url) {
+    of(url: string): Promise<Range> {
       const cached = cache.get(url);
       if (cached !== undefined) return cached;
       const pending = askRange(http, url);
@@ -27,20 +24,16 @@ export function ranges(http: Http): {
       pending.catch(() => cache.get(url) === pending && cache.delete(url));
       return pending;
     },
-    forget: (url) => void cache.delete(url),
+    forget: (url: string) => void cache.delete(url),
   };
 }
 
 async function askRange(http: Http, url: string): Promise<Range> {
   const answer = await http.send({ method: "GET", url: `${url}/v1/`, headers: {} });
-  const wrong =
-    "reason" in answer
-      ? answer.reason
-      : answer.status === 200
-        ? null
-        : `it answered ${answer.status}`;
-  if ("reason" in answer || wrong !== null)
-    throw new MigrationError("N2I-E210", unanswered("Ironic", wrong ?? ""));
+  if ("reason" in answer || answer.status !== 200) {
+    const reason = "reason" in answer ? answer.reason : `it answered ${answer.status}`;
+    throw new MigrationError("N2I-E210", unanswered("Ironic", reason));
+  }
   const { headers, text } = answer;
   const range = rangeOf(headers[MINIMUM], headers[MAXIMUM], parsedJson(text));
   if (range !== undefined) return range;
@@ -49,7 +42,5 @@ async function askRange(http: Http, url: string): Promise<Range> {
 
 /** @param reason `it answered 500`, or a connection error */
 export function unanswered(service: string, reason: string): string {
-  return reason.startsWith("it ")
-    ? `${service} ${reason.slice("it ".length)}`
-    : `${service} does not answer: ${reason}`;
+  return `${service} ${reason.startsWith("it ") ? reason.slice(3) : `does not answer: ${reason}`}`;
 }

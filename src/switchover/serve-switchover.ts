@@ -4,39 +4,27 @@ import { ironicFault } from "../model/served.ts";
 import { closing } from "../run/databases.ts";
 import { lockRun, openRun } from "../run/files/run-folder.ts";
 import { processContext } from "../run/process-context.ts";
-import { bound, checkLoopback, type ProxyOptions } from "../serving/bind.ts";
+import { bound, checkLoopback, type ServeOptions, untilStopped } from "../serving/bind.ts";
+import { openCallers } from "../serving/caller.ts";
 import { openPolicy } from "../serving/policy-file.ts";
-import { allows } from "../serving/rules/policy-allows.ts";
-import type { Served } from "../serving/serving.ts";
-import { openTokens } from "../serving/tokens.ts";
+import type { ServeReport } from "../serving/serving.ts";
 import { ranges } from "../serving/versions.ts";
 import { checkMinor } from "../systems/ironic-api/service.ts";
 import { openHttp } from "../systems/openstack/http.ts";
-import { KEYSTONE } from "../systems/openstack/kinds.ts";
-import { serviceUrl } from "../systems/openstack/session.ts";
 import { SWITCH_RULE, SWITCHED } from "./rules/served.ts";
 import type { SwitchOptions } from "./switchover.ts";
 import { openSwitchNova } from "./switchover-nova.ts";
 import type { SwitchClients } from "./switchover-perform.ts";
-import { decide, sameInstance } from "./switchover-plan.ts";
-import { openSwitchings, type SwitchingsAt } from "./switchover-queue.ts";
+import { openSwitchings } from "./switchover-queue.ts";
 import { type SwitchParts, switchAnswer } from "./switchover-requests.ts";
 
-type Common = Omit<
-  SwitchOptions,
-  "run" | "source" | "destination" | "dryRun" | "sourceConfirmedOff"
->;
-
-export interface ServeSwitchOptions extends Omit<ProxyOptions, "novaCompat" | "run">, Common {
+export interface ServeSwitchOptions
+  extends ServeOptions,
+    Omit<SwitchOptions, "run" | "source" | "destination" | "dryRun" | "sourceConfirmedOff"> {
   readonly state: string;
-  readonly apiTimeout: number;
 }
 
-interface ServeSwitchReport {
-  readonly report: (text: string) => void;
-  readonly served: (request: Served) => void;
-  /** Resolves when the service ends; absent: it ends on a signal. */
-  readonly until?: (url: string) => Promise<void>;
+interface ServeSwitchReport extends ServeReport {
   /** Milliseconds between attempts if a service does not answer, and the number of attempts. */
   readonly pause?: number;
   readonly tries?: number;
@@ -94,32 +82,25 @@ async function listening(
   { clients, policy, interrupt }: Opened,
 ): Promise<void> {
   const { state } = config;
+  const { report, pause = PAUSE_MS, tries = TRIES } = output;
   const { url } = clients.service.session;
   const http = openHttp(clients.cloud.tls, clients.limit);
-  const keystone =
-    config.auth === "none" ? "" : serviceUrl(config.keystoneUrl ?? "", "--keystone-url", KEYSTONE);
-  const tokens = openTokens({
-    ...{ http, url: keystone, catalog: null, believed: config.tokenCache, now: Date.now },
-  });
   let isEnding = false;
   const stopping = (): boolean => isEnding || interrupt.stopping();
   try {
+    const callers = openCallers(http, config);
     const doc = await loadIdentical(config.identical);
-    const common = { http, keystone, clients, doc, state, stopping, ranges: ranges(http) };
-    const switchings = await openSwitchings(workOf(config, output, common));
+    const common = { clients, doc, state, stopping, report };
+    const switchings = await openSwitchings({ ...common, options: config, pause, tries });
     const parts: SwitchParts = {
-      ...{ ...common, switchings, report: output.report },
-      common: config,
-      tokens: config.auth === "none" ? null : tokens,
-      allows: (who) => allows(policy.current(), SWITCH_RULE, who),
+      ...{ ...common, ...callers, http, ranges: ranges(http), switchings },
+      ...{ leaveNova: config.leaveNova, allows: (who) => policy.allows(SWITCH_RULE, who) },
     };
     try {
       const route = { path: SWITCHED, answer: switchAnswer(parts) };
       const listener = await bound(config, route, output.served, ironicFault);
-      output.report(`listening on ${listener.url}, Ironic ${url}, ${policy.policyText()}`);
-      if (output.until !== undefined) await output.until(listener.url);
-      else if (!stopping())
-        await new Promise((resolve) => interrupt.signal.addEventListener("abort", resolve));
+      report(`listening on ${listener.url}, Ironic ${url}, ${policy.policyText()}`);
+      await (output.until?.(listener.url) ?? untilStopped(interrupt));
       isEnding = true;
       await listener.end();
     } finally {
@@ -129,20 +110,4 @@ async function listening(
   } finally {
     http.close();
   }
-}
-
-function workOf(
-  options: ServeSwitchOptions,
-  { report, pause = PAUSE_MS, tries = TRIES }: ServeSwitchReport,
-  { clients, doc, state, stopping }: Pick<SwitchParts, "clients" | "doc" | "state" | "stopping">,
-): SwitchingsAt {
-  return {
-    ...{ state, clients, options, report, stopping, pause, tries },
-    /** Uses the service's login, because the caller's token may have expired. */
-    async again({ plan: { source, instance_uuid, leave_nova, picked }, id, target }) {
-      const again = { source, destination: target, leaveNova: leave_nova, nova: clients.nova };
-      const { plan } = await decide(clients.service, doc, again);
-      return { ...sameInstance(plan, instance_uuid), id, picked };
-    },
-  };
 }

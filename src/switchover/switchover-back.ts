@@ -1,18 +1,18 @@
 import { MigrationError } from "../lib/error.ts";
-import { counted } from "../lib/text.ts";
 import { openManageClients } from "../migrate/open/services.ts";
-import type { RowVerdict } from "../model/artefact.ts";
+import { type RowVerdict, verdictsOf } from "../model/artefact.ts";
 import type { SkippedRow } from "../model/change.ts";
 import type { RestOptions } from "../run/cloud.ts";
 import { closing } from "../run/databases.ts";
 import { ENDED, type Rollback, type RollbackOptions, rollbackOf } from "../run/rollback.ts";
 import { withSession } from "../run/session.ts";
 import type { Sink } from "../run/sink.ts";
+import { listVerdicts, type VerifiedRows } from "../run/verified.ts";
 import { SWITCH_STATES, SWITCHOVER, type Switchover } from "./rules/switching.ts";
 import { switchSteps } from "./steps/switch-steps.ts";
 import { runBack, switchAt } from "./switchover-execute.ts";
 import { reopenSwitchNova } from "./switchover-nova.ts";
-import { fencedBy } from "./switchover-perform.ts";
+import { faultsOf, fencedBy } from "./switchover-perform.ts";
 import {
   checkSwitchClients,
   isPastReturn,
@@ -21,7 +21,6 @@ import {
   switchedIn,
 } from "./switchover-run.ts";
 import { closeTakenBack } from "./switchover-state.ts";
-import { faultsOf } from "./switchover-verify.ts";
 
 interface BackOptions extends RestOptions, RollbackOptions {
   readonly novaDb?: string;
@@ -76,7 +75,7 @@ export function switchoverBack(options: BackOptions): Rollback {
       const at = switchAt(service, plan, () => entries, { nova });
       for (const { name, inspectBack } of switchSteps(at).toReversed()) {
         const [image] = started.get(name)?.observed ?? [];
-        if (image === undefined || inspectBack === null) continue;
+        if (image === undefined || inspectBack === undefined) continue;
         const { is, reasons } = await inspectBack(image);
         const about = { resource: SWITCH_STATES[name], uuid: plan.source, bm_node_id: null };
         if (is === "before" || is === "partway")
@@ -113,7 +112,7 @@ export function verifySwitched(
     readonly novaDb?: string;
   },
   sink: Sink,
-): Promise<{ readonly validated: number; readonly wrong: number }> {
+): Promise<VerifiedRows> {
   return closing(async (keep) => {
     const { entries, switched } = await openSwitched(options.run);
     if (switched === null) throw new MigrationError("N2I-E326", `${options.run} has no switchover`);
@@ -126,19 +125,11 @@ export function verifySwitched(
     const facts = await faultsOf(switchAt(service, plan, () => entries, { nova }));
     const isOver = started.get("switchover-release")?.open === false;
     const end = isOver ? null : "the switchover is not finished";
-    const rows = [...facts, { what: "switchover", fault: end }].map(
-      ({ what, fault }): RowVerdict => ({
-        ...{ resource: what, uuid: plan.source, bm_node_id: null, differs: [], reason: fault },
-        state: fault === null ? "validated" : "mismatched",
-      }),
-    );
-    const validated = rows.filter(({ reason }) => reason === null).length;
+    const row = verdictsOf(plan.source);
     const verdicts = async function* (): AsyncGenerator<RowVerdict> {
-      for (const one of rows)
-        if (one.state !== "validated" || options.allRows === true) yield await Promise.resolve(one);
+      for (const { what, fault } of facts) yield row(what, fault);
+      yield row("switchover", end);
     };
-    const summary = () => `${counted(validated, "row")} validated`;
-    await sink.list("verdicts", verdicts(), { title: "verify", machines: 1, summary });
-    return { validated, wrong: rows.length - validated };
+    return listVerdicts(verdicts(), 1, sink, options.allRows);
   });
 }

@@ -14,13 +14,12 @@ import {
   type Switchover,
   type SwitchTimes,
 } from "./rules/switching.ts";
-import { spareTimeout, unmarked } from "./steps/switch-guard.ts";
-import { remainingMarks } from "./steps/switch-owner.ts";
+import { remainingMarks, spareTimeout, unmarked } from "./steps/switch-guard.ts";
 import {
   blocked,
+  type JournalStep,
   type SwitchAt,
   type SwitchPosition,
-  type SwitchStep,
   switchBackPart,
   switchPart,
   taken,
@@ -34,31 +33,36 @@ const LONGEST = 3_600_000;
 /** Short pauses, because a conductor usually needs less than a second. */
 const PACE = { ...ONE_BY_ONE, pauses: [50, 100, 200, 250] as const };
 
-/** Defaults in seconds. */
-export const USUAL = { soft: 600, interval: 65, proof: 300 } as const;
-
 /** @param entries reads the current journal */
 export function switchAt(
   service: RestService,
   plan: Switchover,
   entries: () => Entries,
-  more: Partial<Pick<SwitchAt, "times" | "now" | "fenced" | "nova">> = {},
+  more: Partial<Pick<SwitchAt, "times" | "now" | "nova">> = {},
 ): SwitchAt {
   return {
-    ...{ calls: switchCalls(service, failpoint), plan, now: Date.now, fenced: () => null },
-    ...{ times: millisecondsOf(USUAL), fence: { counts: false, spare: null }, nova: null },
-    ...more,
+    ...{ calls: switchCalls(service, failpoint), plan, now: Date.now, times: timesOf({}) },
+    ...{ fence: { source: null, counts: false, spare: null }, nova: null, ...more },
     recordsOf: (step) => recordsIn(entries(), step, plan),
   };
 }
 
-export function millisecondsOf({ soft, interval, proof }: SwitchTimes): SwitchTimes {
-  return { soft: soft * 1000, interval: interval * 1000, proof: proof * 1000 };
+/** Options in seconds. */
+export function timesOf({
+  softTimeout = 600,
+  proofInterval = 65,
+  proofTimeout = 300,
+}: {
+  readonly softTimeout?: number;
+  readonly proofInterval?: number;
+  readonly proofTimeout?: number;
+}): SwitchTimes {
+  return { soft: softTimeout * 1000, interval: proofInterval * 1000, proof: proofTimeout * 1000 };
 }
 
 /** The step that stopped; null if the last step ended. */
 type Halted = {
-  readonly step: SwitchStep;
+  readonly step: JournalStep;
   /** Null after a signal. */
   readonly position: SwitchPosition | null;
 } | null;
@@ -75,36 +79,34 @@ export async function runForward(
   reached: (state: string) => void,
   prove: () => Promise<Fenced | null>,
 ): Promise<Halted> {
-  let fenced = at.fenced();
-  const current = { ...at, fenced: () => fenced };
-  for (const step of switchSteps(current)) {
+  for (const step of switchSteps(at)) {
     if (isProcessed(step, session)) continue;
-    const position = await unlessBroken(current, async () => {
-      const ended = await legOf(current, withSpare(current, step), session);
+    const position = await unlessBroken(at, async () => {
+      const ended = await legOf(at, withSpare(at, step), session);
       if (ended?.unproven !== true || step.name !== PROOF) return ended;
-      fenced = await prove();
-      return fenced === null ? ended : legOf(current, again(current, step), session);
+      at.fence.source = await prove();
+      return at.fence.source === null ? ended : legOf(at, again(at, step), session);
     });
     if (position?.is !== "after") return { step, position };
-    if (current.recordsOf(step.name).length > 0) reached(SWITCH_STATES[step.name]);
+    if (at.recordsOf(step.name).length > 0) reached(SWITCH_STATES[step.name]);
   }
   return null;
 }
 
 const PROOF = "switchover-power";
 
-function isProcessed({ name, inspectBack }: SwitchStep, { journal }: WindowSession): boolean {
+function isProcessed({ name, inspectBack }: JournalStep, { journal }: WindowSession): boolean {
   const startedSteps = switchedIn(journal.entries())?.started;
   const deploy = startedSteps?.get("switchover-deploy");
   if (name === PROOF && deploy?.open !== false) return false;
   const started = startedSteps?.get(name);
   if (started !== undefined) return !started.open;
   // A step without changes is not in the journal, and the deployment changes its `inspect`.
-  return deploy !== undefined && inspectBack !== null;
+  return deploy !== undefined && inspectBack !== undefined;
 }
 
 /** The step with a new BMC request, because the fence may have made the BMC reachable. */
-function again(at: SwitchAt, step: SwitchStep): SwitchStep {
+function again(at: SwitchAt, step: JournalStep): JournalStep {
   return switchSteps(at).find(({ name }) => name === step.name) ?? step;
 }
 
@@ -114,7 +116,7 @@ function again(at: SwitchAt, step: SwitchStep): SwitchStep {
  */
 async function legOf(
   at: SwitchAt,
-  step: SwitchStep,
+  step: JournalStep,
   session: WindowSession,
   image: JsonObject | null = null,
 ): Promise<SwitchPosition | null> {
@@ -159,7 +161,7 @@ export async function runBack(
   for (const step of switchSteps(at).toReversed()) {
     const started = switchedIn(session.journal.entries())?.started.get(step.name);
     const [image] = started?.observed ?? [];
-    if (image === undefined || step.inspectBack === null) continue;
+    if (image === undefined || step.inspectBack === undefined) continue;
     if (step.name === "switchover-hold" && !isComplete) continue;
     const isMarkStep = step.name === "switchover-hold" && areTheirs;
     let ended = await legOf(at, isMarkStep ? withoutEnd(step) : step, session, image);
@@ -177,8 +179,8 @@ export async function runBack(
 }
 
 /** Removes this run's marks without ending the step in the journal. */
-function withoutEnd({ inspectBack, ...step }: SwitchStep): SwitchStep {
-  if (inspectBack === null) return { ...step, inspectBack };
+function withoutEnd({ inspectBack, ...step }: JournalStep): JournalStep {
+  if (inspectBack === undefined) return step;
   return {
     ...step,
     async inspectBack(image) {
@@ -189,7 +191,7 @@ function withoutEnd({ inspectBack, ...step }: SwitchStep): SwitchStep {
 }
 
 /** Also checks the spare, which would otherwise be found in use only after the source is off. */
-function withSpare(at: SwitchAt, step: SwitchStep): SwitchStep {
+function withSpare(at: SwitchAt, step: JournalStep): JournalStep {
   const { calls, plan } = at;
   const isInspected = step.name === "switchover-destination" || step.name === "switchover-power";
   // Later the source is off, and each step checks the spare.
@@ -197,8 +199,8 @@ function withSpare(at: SwitchAt, step: SwitchStep): SwitchStep {
   const checkBusy = spareTimeout(at);
   return {
     ...step,
-    async inspect(image, records) {
-      if (image !== null) return step.inspect(image, records);
+    async inspect(image) {
+      if (image !== null) return step.inspect(image);
       const spare = await calls.read(plan.destination);
       const { uuid, instance_uuid, provision_state } = spare;
       const reason = unmarked(at, spare);
@@ -210,7 +212,7 @@ function withSpare(at: SwitchAt, step: SwitchStep): SwitchStep {
       // In earlier steps, the spare may be in enroll.
       if (step.name === "switchover-power" && provision_state !== "manageable")
         return taken(`node ${plan.destination} is ${String(provision_state)}, expected manageable`);
-      return step.inspect(image, records);
+      return step.inspect(image);
     },
   };
 }

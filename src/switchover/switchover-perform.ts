@@ -1,5 +1,7 @@
 import type { WindowSession } from "../engine/window.ts";
 import { MigrationError, orMessage } from "../lib/error.ts";
+import { type JsonObject, objectOf } from "../lib/json.ts";
+import { inOrder } from "../lib/streams.ts";
 import type { ManageClients } from "../migrate/open/services.ts";
 import type { SkippedRow } from "../model/change.ts";
 import type { RestOptions } from "../run/cloud.ts";
@@ -9,23 +11,21 @@ import { nextCommand } from "../run/next.ts";
 import { saveOptions } from "../run/saved-options.ts";
 import type { RunSession } from "../run/session.ts";
 import type { Sink } from "../run/sink.ts";
+import { serverSteps } from "./rules/server.ts";
 import { novaCommands } from "./rules/steps.ts";
-import { type Fenced, SWITCHOVER, type Switchover } from "./rules/switching.ts";
-import type { SwitchAt, SwitchPosition, SwitchStep } from "./steps/switch-part.ts";
-import { millisecondsOf, runBack, runForward, switchAt, USUAL } from "./switchover-execute.ts";
+import { type Fenced, SWITCH_MARK, SWITCHOVER, type Switchover } from "./rules/switching.ts";
+import { bothNodes, isFenced, reasonFor } from "./steps/switch-guard.ts";
+import type { JournalStep, SwitchAt, SwitchPosition } from "./steps/switch-part.ts";
+import { runBack, runForward, switchAt, timesOf } from "./switchover-execute.ts";
 import type { OpenNova } from "./switchover-nova.ts";
 import { isPastReturn, labelOf, switchedIn } from "./switchover-run.ts";
-import { faultsOf } from "./switchover-verify.ts";
 
-/** Options of a switchover. Times in seconds. */
-export interface PerformOptions extends RestOptions {
-  readonly run: string;
-  readonly softTimeout?: number;
-  readonly proofInterval?: number;
-  readonly proofTimeout?: number;
-  readonly fenceCommand?: string;
-  readonly sourceConfirmedOff: boolean;
-}
+export type PerformOptions = RestOptions &
+  Parameters<typeof timesOf>[0] & {
+    readonly run: string;
+    readonly fenceCommand?: string;
+    readonly sourceConfirmedOff: boolean;
+  };
 
 export type Reporting = Pick<Sink, "report" | "note" | "result">;
 
@@ -47,22 +47,17 @@ export async function perform(
   plan: Switchover,
   acting: Acting,
 ): Promise<boolean> {
-  const { run, clients: schema, session, sink } = acting;
-  await session.begin(SWITCHOVER, { address: schema.service.identity.address });
+  const { run, session, sink } = acting;
+  const { service, nova } = acting.clients;
+  await session.begin(SWITCHOVER, { address: service.identity.address });
   await saveOptions(run, "node", options);
   const isOver =
     switchedIn(session.journal.entries())?.started.get("switchover-release")?.open === false;
-  const at = switchAt(schema.service, plan, session.journal.entries, {
-    times: millisecondsOf({
-      soft: options.softTimeout ?? USUAL.soft,
-      interval: options.proofInterval ?? USUAL.interval,
-      proof: options.proofTimeout ?? USUAL.proof,
-    }),
-    now: session.clock.now,
-    nova: schema.nova,
-    fenced: () =>
-      options.sourceConfirmedOff ? { proof: "--source-confirmed-off", by: session.by } : null,
+  const at = switchAt(service, plan, session.journal.entries, {
+    ...{ times: timesOf(options), now: session.clock.now, nova },
   });
+  if (options.sourceConfirmedOff)
+    at.fence.source = { proof: "--source-confirmed-off", by: session.by };
   const name = plan.source_name ?? plan.source;
   const prove = () => fencedBy(options, at, plan.source, session, sink);
   const reportState = (state: string) => sink.report(`${name}: ${state}`);
@@ -122,7 +117,7 @@ export async function fencedBy(
  */
 async function failed(
   at: SwitchAt,
-  step: SwitchStep,
+  step: JournalStep,
   { reasons, unproven, taken, code }: SwitchPosition,
   { run, session }: Acting,
 ): Promise<void> {
@@ -186,4 +181,82 @@ async function ended(at: SwitchAt, sink: Reporting, isOver: boolean): Promise<bo
       `server ${plan.server.uuid} is stopped in Nova, and the next power sync powers its machine off. To prevent this, run: openstack server start ${plan.server.uuid}`,
     );
   return true;
+}
+
+interface SwitchFact {
+  readonly what: string;
+  readonly fault: string | null;
+}
+
+export async function faultsOf(at: SwitchAt): Promise<readonly SwitchFact[]> {
+  const { calls, plan, recordsOf } = at;
+  const volumes = (["connectors", "targets"] as const).flatMap((kind) =>
+    plan[kind].map(async (uuid): Promise<SwitchFact> => {
+      const owner = await calls.ownerOf(kind, uuid);
+      const fault =
+        owner === plan.destination ? null : `it belongs to node ${owner ?? "none: it was deleted"}`;
+      return { what: `volume ${kind.slice(0, -1)} ${uuid}`, fault };
+    }),
+  );
+  const [[source, destination], attached, invalid, owned] = await inOrder([
+    bothNodes(at),
+    calls.vifs(plan.destination),
+    calls.invalid(plan.destination),
+    inOrder(volumes),
+  ]);
+  const vifs = recordsOf("switchover-vifs")[0]?.vifs;
+  const missing = (Array.isArray(vifs) ? vifs.map(String) : []).filter(
+    (vif) => !attached.includes(vif),
+  );
+  const facts: readonly SwitchFact[] = [
+    {
+      what: `destination ${plan.destination}`,
+      fault: unlike(destination, {
+        ...{ provision_state: "active", power_state: "power on" },
+        instance_uuid: plan.instance_uuid,
+      }),
+    },
+    { what: `validation of ${plan.destination}`, fault: invalid.join("; ") || null },
+    {
+      what: `source ${plan.source}`,
+      fault: unlike(source, {
+        ...{ instance_uuid: null, maintenance: true, maintenance_reason: reasonFor(plan) },
+        ...(!isFenced(at) && { power_state: "power off", provision_state: "available" }),
+      }),
+    },
+    ...owned,
+    {
+      what: `VIFs of ${plan.destination}`,
+      fault: missing.length > 0 ? `without ${missing.join(", ")}` : null,
+    },
+    ...(await serverFacts(at)),
+    ...[source, destination].map((node) => ({
+      what: `mark of ${String(node.uuid)}`,
+      fault: objectOf(node.extra)[SWITCH_MARK] === undefined ? null : "it was not removed",
+    })),
+  ];
+  return facts;
+}
+
+async function serverFacts({ plan, nova }: SwitchAt): Promise<readonly SwitchFact[]> {
+  const { server, source, destination } = plan;
+  if (server === null || nova === null) return [];
+  const { is, reason } = await nova.inspect(serverSteps(server).free.forth);
+  const row = {
+    what: `server ${server.uuid}`,
+    fault: is === "after" ? null : reason || "task_state",
+  };
+  if (nova.placement === null) return [row];
+  const state = await nova.placement.stateOf(server.uuid, source, destination);
+  const placed = state === "made" ? null : state === "open" ? `it is on ${source}` : state.reason;
+  return [row, { what: `allocation of ${server.uuid}`, fault: placed }];
+}
+
+function unlike(node: JsonObject, expected: JsonObject): string | null {
+  const whys = Object.entries(expected).flatMap(([name, value]) =>
+    (node[name] ?? null) === value
+      ? []
+      : [`${name} is ${String(node[name] ?? null)}, expected ${String(value)}`],
+  );
+  return whys.length === 0 ? null : whys.join("; ");
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { causeWith, MigrationError } from "../lib/error.ts";
 import { counted } from "../lib/text.ts";
+import type { IdenticalDoc } from "../model/switchover.ts";
 import { readJournal } from "../run/files/journal.ts";
 import { nextCommand } from "../run/next.ts";
 import { inRun } from "../run/run.ts";
@@ -14,6 +15,7 @@ import {
   type SwitchClients,
   volumesPosition,
 } from "./switchover-perform.ts";
+import { decide } from "./switchover-plan.ts";
 import { checkSwitchClients, recordsIn, switchedIn } from "./switchover-run.ts";
 import {
   type Accepted,
@@ -24,12 +26,11 @@ import {
   writeOutcome,
 } from "./switchover-state.ts";
 
-export interface SwitchingsAt {
+interface SwitchingsAt {
   readonly state: string;
   readonly clients: SwitchClients;
   readonly options: Omit<PerformOptions, "run" | "sourceConfirmedOff">;
-  /** Plans an accepted switchover again, because its nodes may have changed. Keeps the target. */
-  readonly again: (accepted: Accepted) => Promise<Switchover>;
+  readonly doc: IdenticalDoc;
   readonly report: (text: string) => void;
   readonly stopping: () => boolean;
   /** Milliseconds between attempts if a service does not answer, and the number of attempts. */
@@ -37,28 +38,28 @@ export interface SwitchingsAt {
   readonly tries: number;
 }
 
+type Status = { error: string | null };
+
 /** Resumes earlier switchovers. @throws MigrationError N2I-E110, N2I-E112, N2I-E113 */
 export async function openSwitchings(at: SwitchingsAt) {
   const all = [...(await acceptedIn(at.state))];
   const taken = new Set<string>();
-  const working = new Map<string, { error: string | null }>();
-  const works = new Set<Promise<void>>();
-  const nodesOf = ({ source, target }: Accepted) => [source, target];
+  const working = new Map<string, { readonly status: Status; readonly work: Promise<void> }>();
+  const nodesOf = ({ plan, target }: Accepted) => [plan.source, target];
   const begin = (accepted: Accepted, plan: Switchover | null): void => {
-    const status: { error: string | null } = { error: null };
-    working.set(accepted.id, status);
-    const work: Promise<void> = workOn(at, accepted, plan, status).finally(() => {
-      working.delete(accepted.id);
+    const { id } = accepted.plan;
+    const status: Status = { error: null };
+    const work = workOn(at, accepted, plan, status).finally(() => {
+      working.delete(id);
       for (const node of nodesOf(accepted)) taken.delete(node);
-      works.delete(work);
     });
-    works.add(work);
+    working.set(id, { status, work });
   };
   for (const one of all)
     if (await isOpen(one)) {
       // Reserves the nodes before the first request.
       for (const node of nodesOf(one)) taken.add(node);
-      at.report(`${one.source}: resuming switchover ${one.id}`);
+      at.report(`${one.plan.source}: resuming switchover ${one.plan.id}`);
       begin(one, null);
     }
   return {
@@ -78,20 +79,22 @@ export async function openSwitchings(at: SwitchingsAt) {
       all.push(accepted);
       begin(accepted, plan);
     },
-    /** The switchover that gave the node this name, or null. */
-    byName: (name: string, node: string): Accepted | null =>
-      all.findLast((one) => one.name === name && one.target === node && one.source !== node) ??
-      null,
+    /** The switchover that gave the node this name. */
+    byName: (name: string, node: string): Switchover | undefined =>
+      all.findLast(
+        ({ plan: { source, source_name }, target }) =>
+          source_name === name && target === node && source !== node,
+      )?.plan,
     /** The node's newest switchover as source, otherwise as target, or null. */
     async newest(node: string): Promise<SwitchoverView | null> {
       const found =
-        all.findLast(({ source }) => source === node) ??
+        all.findLast(({ plan }) => plan.source === node) ??
         all.findLast(({ target }) => target === node);
-      return found === undefined ? null : switchoverView(found, working.get(found.id));
+      return found === undefined ? null : switchoverView(found, working.get(found.plan.id)?.status);
     },
     /** Resolves after each switchover has finished its step. */
     async ended(): Promise<void> {
-      while (works.size > 0) await Promise.all(works);
+      while (working.size > 0) await Promise.all([...working.values()].map(({ work }) => work));
     },
   };
 }
@@ -101,9 +104,10 @@ async function workOn(
   at: SwitchingsAt,
   accepted: Accepted,
   plan: Switchover | null,
-  status: { error: string | null },
+  status: Status,
 ): Promise<void> {
   const { report } = at;
+  const { source, id } = accepted.plan;
   try {
     await writeOutcome(accepted, null);
     // From the second attempt on, a switchover that did not start is planned again.
@@ -111,7 +115,7 @@ async function workOn(
       const broke = await once(at, accepted, tries === 1 ? plan : null);
       if (broke === null || at.stopping()) return;
       status.error = broke.message;
-      report(`${accepted.source}: ${broke.code} ${broke.message}`);
+      report(`${source}: ${broke.code} ${broke.message}`);
       // Only an unreachable service is worth another attempt.
       if (causeWith(broke, "N2I-E210") === null) return await close(accepted, broke);
       if (tries === at.tries) return await close(accepted, await silent(at, accepted, broke));
@@ -120,7 +124,7 @@ async function workOn(
     }
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    report(`${accepted.source}: switchover ${accepted.id} stopped: ${reason}`);
+    report(`${source}: switchover ${id} stopped: ${reason}`);
     const bug = new MigrationError("N2I-E301", `node switchover stopped: ${reason}`);
     await close(accepted, bug).catch(() => undefined);
   }
@@ -128,7 +132,7 @@ async function workOn(
 
 async function silent(
   { tries }: SwitchingsAt,
-  { source, run }: Accepted,
+  { plan: { source }, run }: Accepted,
   { code, message }: MigrationError,
 ): Promise<MigrationError> {
   const { entries } = await readJournal(run);
@@ -159,7 +163,7 @@ async function once(
       if ((await outcomeOf({ run })) !== null) return;
       const { entries } = await readJournal(run);
       checkSwitchClients(entries, clients.service.identity.address);
-      const first = switchedIn(entries)?.plan ?? plan ?? (await at.again(accepted));
+      const first = switchedIn(entries)?.plan ?? plan ?? (await planAgain(at, accepted));
       if (first.server !== null && clients.nova === null)
         throw new MigrationError("N2I-E100", "this run changes Nova's rows and requires --nova-db");
       const act = { ...options, run: path, sourceConfirmedOff: false };
@@ -178,6 +182,25 @@ async function once(
     if (cause instanceof MigrationError) return cause;
     throw cause;
   }
+}
+
+/**
+ * Plans an accepted switchover again, because its nodes may have changed. Keeps the target. Uses the
+ * service's login, because the caller's token may have expired.
+ *
+ * @throws MigrationError N2I-E383 if the source has another instance now
+ */
+async function planAgain(
+  { clients: { service, nova }, doc }: SwitchingsAt,
+  { plan: { id, source, instance_uuid: was, leave_nova: leaveNova, picked }, target }: Accepted,
+): Promise<Switchover> {
+  const request = { source, destination: target, leaveNova, nova };
+  const { plan } = await decide(service, doc, request);
+  if (plan.instance_uuid === was) return { ...plan, id, picked };
+  throw new MigrationError(
+    "N2I-E383",
+    `node ${plan.source_name ?? source} has instance ${plan.instance_uuid}, but had ${was} when its switchover was accepted`,
+  );
 }
 
 function close(accepted: Accepted, { code, message }: MigrationError): Promise<void> {

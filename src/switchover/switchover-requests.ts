@@ -8,10 +8,9 @@ import {
   type TokenOwner,
 } from "../model/served.ts";
 import type { IdenticalDoc } from "../model/switchover.ts";
-import { whose } from "../serving/caller.ts";
-import { callersService } from "../serving/callers-service.ts";
+import { type Callers, whose } from "../serving/caller.ts";
+import { callersService } from "../serving/for-caller.ts";
 import type { Ident } from "../serving/rules/ident.ts";
-import type { Tokens } from "../serving/tokens.ts";
 import type { ranges } from "../serving/versions.ts";
 import { readRunning } from "../systems/ironic-api/running.ts";
 import type { RestService } from "../systems/ironic-api/service.ts";
@@ -30,14 +29,11 @@ import { decide, type SwitchRequest } from "./switchover-plan.ts";
 import type { openSwitchings } from "./switchover-queue.ts";
 import { writeAccepted } from "./switchover-state.ts";
 
-export interface SwitchParts {
+export interface SwitchParts extends Callers, Pick<SwitchRequest, "leaveNova"> {
   readonly http: Http;
-  readonly tokens: Tokens | null;
-  readonly keystone: string;
   readonly clients: SwitchClients;
   readonly ranges: ReturnType<typeof ranges>;
   readonly doc: IdenticalDoc;
-  readonly common: Omit<SwitchRequest, "source" | "destination" | "nova" | "taken" | "everywhere">;
   readonly state: string;
   readonly switchings: Awaited<ReturnType<typeof openSwitchings>>;
   readonly allows: (who: TokenOwner) => boolean;
@@ -68,16 +64,11 @@ export function switchAnswer(parts: SwitchParts): (request: ServedRequest) => Pr
     const { fields } = negotiated;
     if (negotiated.is === "refused") return plain(406, "Not Acceptable", negotiated.reason, fields);
     let denied: 401 | 403 | null = null;
-    const service = callersService(
-      parts.http,
-      parts.clients.service,
-      request,
-      who.token,
-      (status) => {
-        denied = status;
-        if (who.token !== null) parts.tokens?.forget(who.token);
-      },
-    );
+    const { token } = who;
+    const service = callersService(parts.http, parts.clients.service, request, token, (status) => {
+      denied = status;
+      if (token !== null) parts.tokens?.forget(token);
+    });
     const at: Asking = { parts, request, owner: who.cached.owner, service, fields };
     try {
       return action === "switch" ? await switchReply(at) : await showReply(at);
@@ -151,9 +142,9 @@ async function reserved(
   { is, text: source }: Ident,
   target: string | null,
 ): Promise<Switchover | null> {
-  const { doc, common, clients, switchings } = parts;
+  const { doc, leaveNova, clients, switchings } = parts;
   const request: SwitchRequest = {
-    ...{ ...common, source, nova: clients.nova, everywhere: clients.service },
+    ...{ leaveNova, source, nova: clients.nova, everywhere: clients.service },
     ...(target !== null && { destination: target }),
   };
   for (let tries = 1; ; tries += 1) {
@@ -161,9 +152,9 @@ async function reserved(
     const now = { ...request, taken: new Set(switchings.taken()) };
     try {
       const { plan } = await decide(service, doc, now);
-      const before = is === "name" ? switchings.byName(source, plan.source) : null;
+      const before = is === "name" ? switchings.byName(source, plan.source) : undefined;
       // A retry after a lost response would otherwise move the node that now has the name.
-      if (before !== null)
+      if (before !== undefined)
         throw new MigrationError(
           "N2I-E381",
           `${source} is the name of node ${plan.source} since switchover ${before.id} of node ${before.source}: use the uuid of the node`,

@@ -8,6 +8,7 @@ import { openRun } from "../run/files/run-folder.ts";
 import { nextCommand } from "../run/next.ts";
 import {
   type ServerLocation,
+  STEP_NAMES,
   SWITCH_STATES,
   SWITCHOVER,
   type SwitchedServer,
@@ -50,9 +51,6 @@ export function switchedIn(entries: Entries): Switched | null {
   );
   return { plan: planIn(first), started };
 }
-
-// Object.keys widens the keys to strings.
-const STEP_NAMES = Object.keys(SWITCH_STATES) as readonly SwitchStepName[];
 
 /** @throws MigrationError N2I-E112 */
 export function planIn(line: JsonObject): Switchover {

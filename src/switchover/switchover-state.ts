@@ -21,14 +21,9 @@ const OUTCOME = "outcome.json";
 /** A switchover that was answered with 202, and its run. */
 export interface Accepted {
   readonly run: RunFolder;
-  readonly id: string;
   readonly plan: Switchover;
-  /** Node uuids. */
-  readonly source: string;
   /** Differs from the plan if a command rolled it back and started again. */
   readonly target: string;
-  /** The source's name, which the target may have now. */
-  readonly name: string | null;
   /** ISO 8601, UTC. */
   readonly created_at: string;
 }
@@ -58,8 +53,7 @@ export async function writeAccepted(
     ...{ format: FORMAT, created_at, asked_by: { ...asker } },
     ...{ decided, sha256: digestOf(decided) },
   });
-  const { id, source, destination: target, source_name: name } = plan;
-  return { run, id, plan, source, target, name, created_at };
+  return { run, plan, target: plan.destination, created_at };
 }
 
 function digestOf(decided: Json): string {
@@ -81,10 +75,9 @@ export async function acceptedIn(state: string): Promise<readonly Accepted[]> {
       throw new MigrationError("N2I-E113", `${join(run.path, NOTE)} was changed`, {
         fix: `Check the journal of the run, finish it with node switchover or rollback, then move ${run.path} away.`,
       });
-    const created_at = String(note.created_at);
     const plan = planIn(decided);
     found.push({
-      ...{ run, id: name, plan, source: plan.source, name: plan.source_name, created_at },
+      ...{ run, plan, created_at: String(note.created_at) },
       // A command may have rolled it back and started again with another spare.
       target: switchedIn(entries)?.plan.destination ?? plan.destination,
     });
@@ -143,12 +136,15 @@ export async function switchoverView(
 ): Promise<SwitchoverView> {
   const { entries } = await readJournal(accepted.run);
   const outcome = working === undefined ? await outcomeOf(accepted) : null;
-  const { id, source, target, created_at } = accepted;
+  const { plan, target, created_at } = accepted;
   const times = entries.flatMap((entry) => ("at" in entry ? [entry.at] : []));
   const updated_at = [created_at, ...times, ...(outcome === null ? [] : [outcome.at])]
     .toSorted()
     .at(-1);
-  const common = { id, source, target, created_at, updated_at: updated_at ?? created_at };
+  const common = {
+    ...{ id: plan.id, source: plan.source, target },
+    ...{ created_at, updated_at: updated_at ?? created_at },
+  };
   const error = outcome?.error ?? working?.error ?? null;
   const switched = switchedIn(entries);
   if (switched === null) {

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { allocationClient } from "../../src/manage/record-client.ts";
+import { allocationClient, type RecordClient } from "../../src/manage/record-client.ts";
 import { managePart, unmanagePart } from "../../src/manage/steps/manage.ts";
-import type { RecordClient } from "../../src/model/ironic/manage.ts";
 import { readJournal } from "../../src/run/files/journal.ts";
 import type { RunFolder } from "../../src/run/files/run-folder.ts";
 import { during } from "../engine/on-journal.ts";

@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Knex } from "knex";
 import { until } from "../../grenade/lib/wait.ts";
+import type { ProxyOptions } from "../../src/proxy/serve-proxy.ts";
 import { openProxy } from "../../src/proxy/serve-proxy.ts";
-import type { ProxyOptions } from "../../src/serving/bind.ts";
 import { start } from "../hostile/cli.ts";
 import { AS_SHIPPED, startNovaApi } from "../lab/cloud/nova-api.ts";
 import type { Cloud } from "../lab/cloud/start.ts";
@@ -18,10 +21,10 @@ import { apiOf } from "../lab/ironic/api.ts";
 import { faultyProxy } from "../lab/ironic/faulty.ts";
 import type { IronicServer } from "../lab/ironic/start.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
+import { PYTHON } from "../lab/python.ts";
 import { NODES, type Queried, questions, type Who } from "./questions.ts";
 import { type RealUsers, realUsers } from "./real-users.ts";
 import { USUAL } from "./scene.ts";
-import { tempestAsks } from "./tempest.ts";
 
 const LIST = "/v2.1/os-baremetal-nodes";
 const HEADERS = ["OpenStack-API-Version", "X-OpenStack-Nova-API-Version", "Vary"];
@@ -252,4 +255,38 @@ async function dump(db: Knex): Promise<unknown> {
     .map((row) => Object.values(row)[0] ?? "")
     .filter((name) => name !== "conductors");
   return Promise.all(tables.map(async (name) => [name, await db(name).select()]));
+}
+
+/** Its client, with its provider of tokens, checks each answer against its own schema. */
+const ASK = `
+import json, sys
+from tempest.lib import auth
+from tempest.lib.services.compute import baremetal_nodes_client
+told = json.load(sys.stdin)
+who = auth.KeystoneV3Credentials(username=told["username"], password=told["password"],
+    project_name=told["project"], user_domain_id="default", project_domain_id="default")
+provider = auth.KeystoneV3AuthProvider(who, told["keystone"])
+client = baremetal_nodes_client.BaremetalNodesClient(provider, told["service"], None)
+nodes = client.list_baremetal_nodes()["nodes"]
+shown = [client.show_baremetal_node(node["id"])["node"] for node in nodes]
+json.dump({"nodes": nodes, "shown": shown}, sys.stdout)
+`;
+
+export async function tempestAsks(
+  { env }: Pick<Cloud, "env">,
+  service: string,
+): Promise<{ readonly nodes: readonly { readonly id: string }[]; readonly shown: unknown }> {
+  const told = {
+    ...{ service, keystone: env.OS_AUTH_URL, username: env.OS_USERNAME },
+    ...{ password: env.OS_PASSWORD, project: env.OS_PROJECT_NAME },
+  };
+  // The proxy that it asks is in this process.
+  const child = spawn(PYTHON, ["-c", ASK], { stdio: ["pipe", "pipe", "pipe"] });
+  const said = Promise.all([text(child.stdout), text(child.stderr)]);
+  child.stdin.end(JSON.stringify(told));
+  const [status] = await once(child, "close");
+  const [out, err] = await said;
+  if (status !== 0) throw new Error(`Tempest's client: ${err.slice(-2000)}`);
+  // As ASK writes it.
+  return JSON.parse(out);
 }

@@ -1,6 +1,6 @@
 import type { TestContext } from "node:test";
+import type { ProxyOptions } from "../../src/proxy/serve-proxy.ts";
 import { openProxy } from "../../src/proxy/serve-proxy.ts";
-import type { ProxyOptions } from "../../src/serving/bind.ts";
 import type { Served } from "../../src/serving/serving.ts";
 import { type StandInIronic, standInIronic, standInKeystone } from "./stand-ins.ts";
 

@@ -14,8 +14,8 @@ import {
 } from "../../src/switchover/rules/switching.ts";
 import type { SwitchNova } from "../../src/switchover/steps/switch-part.ts";
 import { runBack, runForward, switchAt } from "../../src/switchover/switchover-execute.ts";
+import { faultsOf } from "../../src/switchover/switchover-perform.ts";
 import { switchedIn } from "../../src/switchover/switchover-run.ts";
-import { faultsOf } from "../../src/switchover/switchover-verify.ts";
 import { openService } from "../../src/systems/ironic-api/service.ts";
 import { pauseShorter } from "../../src/systems/openstack/passing.ts";
 import { cloudOf } from "../../src/systems/openstack/settings.ts";

@@ -180,7 +180,7 @@ test("the marks of both nodes are read again once they had time to settle, and n
   const seen = async (at: number) => {
     now = at;
     const before = cloud.calls.length;
-    const { is } = await hold.inspect(null, []);
+    const { is } = await hold.inspect(null);
     return [is, cloud.calls.length - before];
   };
   assert.deepEqual(await seen(0), ["partway", 2]);

@@ -64,22 +64,17 @@ const PORT = {
 };
 
 /** Fields of the steps in the journal. */
-const FORMS: ReadonlyMap<string, LineForm> = new Map<Act["step"], LineForm>([
-  [
-    "hold",
-    {
-      ...({ server: "text", name: "text", traits: "json?" } as const),
-      ...({ node: "object?", flavor: "text?", image: "text?" } as const),
-    },
-  ],
-  ...([
-    ["bind", PORT],
-    ["changed", PORT],
-  ] as const),
-  ["unbound", { port: "text" }],
-  ["made", { uuid: "text" }],
-  ...PLAIN.map((step) => [step, {}] as const),
-]);
+const FORMS: { readonly [step: string]: LineForm } = {
+  hold: {
+    ...({ server: "text", name: "text", traits: "json?" } as const),
+    ...({ node: "object?", flavor: "text?", image: "text?" } as const),
+  },
+  bind: PORT,
+  changed: PORT,
+  unbound: { port: "text" },
+  made: { uuid: "text" },
+  ...Object.fromEntries(PLAIN.map((step) => [step, {}])),
+};
 
 /** Steps of the last record, because earlier ones are complete. @throws MigrationError N2I-E112 */
 export function actsOf(
@@ -89,7 +84,7 @@ export function actsOf(
   const location = `journal, ${MANAGE} of ${id}`;
   const acts = observed.map((one): Act => {
     const { step } = formed(one, { step: "text" }, location);
-    const form = FORMS.get(step);
+    const form = Object.hasOwn(FORMS, step) ? FORMS[step] : undefined;
     if (form === undefined)
       throw new MigrationError("N2I-E112", `${location}: unknown step ${JSON.stringify(step)}`);
     // The form of the step has checked its fields.

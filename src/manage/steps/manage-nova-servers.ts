@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../lib/json.ts";
 import { customClass } from "../../migrate/flavors/rules/flavors.ts";
-import { changedSince, FAKE, notAsBefore, unsafe } from "../../model/ironic/fake-hardware.ts";
+import { changedSince, FAKE, harmless, notAsBefore } from "../../model/ironic/fake-hardware.ts";
 import { infoChanges } from "../../systems/ironic-api/fake-hardware.ts";
 import { type NovaServer, unsure } from "../../systems/nova-api/server-state.ts";
 import { pause } from "../../systems/openstack/passing.ts";
@@ -101,8 +101,8 @@ export async function serversDeleted(
   const { hardware, servers } = clients;
   const mayEnd = (one: NovaServer) => async (): Promise<string | null> => {
     const now = await hardware.read(change.id);
-    const real = unsafe(now);
-    if (real.length > 0) return `it is not completely on fake hardware: ${real.join(", ")}`;
+    const real = harmless(now);
+    if (real !== null) return real;
     // Ironic refuses to undeploy a protected node, and Nova sets the server to ERROR.
     return now.protected === true ? PROTECTED : portsAgainst(clients, change, one);
   };

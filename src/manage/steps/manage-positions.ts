@@ -1,6 +1,7 @@
 import type { Position } from "../../engine/window-part.ts";
-import type { ComparedNode, RecordClient, ServerView } from "../../model/ironic/manage.ts";
+import type { ComparedNode, ServerView } from "../../model/ironic/manage.ts";
 import { isEmptied, reasonOf } from "../../systems/ironic-api/allocation.ts";
+import type { RecordClient } from "../record-client.ts";
 import {
   changedSince,
   claimsOn,

@@ -5,13 +5,13 @@ import {
   MANAGE,
   type ManageRequest,
   type NotWritten,
-  type RecordClient,
   type RecordRequest,
   type RunningNode,
   type ServerView,
 } from "../../model/ironic/manage.ts";
 import { reasonOf } from "../../systems/ironic-api/allocation.ts";
 import { inFlight } from "../../systems/ironic-api/pool.ts";
+import type { RecordClient } from "../record-client.ts";
 import { changedSince, faultsIn } from "../rules/criteria.ts";
 import { type Act, bindsOf, type ManageChange, reservationOf, unseen } from "./manage-acts.ts";
 import {

@@ -11,8 +11,8 @@ import { rest, waitingFor } from "../../run/process-context.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { lockTarget } from "../../systems/database/target-lock.ts";
 import { committed } from "../../systems/database/write.ts";
+import { sameOver } from "../../systems/ironic-api/body.ts";
 import { createRestGuard } from "../../systems/ironic-api/guard.ts";
-import { sameOver } from "../../systems/ironic-api/row.ts";
 import {
   expectServiceRelease,
   openService,

@@ -18,8 +18,14 @@ export function notFake(node: JsonObject): readonly string[] {
   ];
 }
 
+/** Why a deletion of its server could reach the machine. Null if it could not. */
+export function harmless(now: JsonObject): string | null {
+  const real = unsafe(now);
+  return real.length === 0 ? null : `it is not completely on fake hardware: ${real.join(", ")}`;
+}
+
 /** As `notFake`, for a node whose server will be deleted, which must also not be cleaned. */
-export function unsafe(node: JsonObject): readonly string[] {
+function unsafe(node: JsonObject): readonly string[] {
   const cleans = node.automated_clean === false ? [] : ["automated_clean is not false"];
   return [...notFake(node), ...cleans];
 }

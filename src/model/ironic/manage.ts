@@ -196,51 +196,6 @@ export interface RecordRequest {
   readonly extra: JsonObject;
 }
 
-/**
- * Client for server records. Each call requires the expected state, and is executed once even if
- * its answer is lost.
- * A call that writes resolves to null, or to the reason of a refusal. A missing answer is thrown.
- */
-export interface RecordClient {
-  /** @param server of its record. Null if none can exist yet */
-  readonly read: (
-    node: string,
-    server: string | null,
-    ports: readonly string[],
-  ) => Promise<ServerView>;
-  /** @param nics of all nodes. Null for a single machine */
-  readonly readAll: (
-    all: readonly (readonly [node: string, server: string | null])[],
-    most: number,
-    nics: ExistingNics["of"] | null,
-  ) => Promise<readonly ServerView[]>;
-  /** Current values of the compared fields. Null for a missing node. */
-  readonly compared: (
-    nodes: readonly string[],
-    most: number,
-  ) => Promise<readonly (ComparedNode | null)[]>;
-  /** Reads node and record again. NICs and ports are reused. */
-  readonly again: (view: ServerView, node: string, server: string) => Promise<ServerView>;
-  /** Marks the node as ours, and reads it again. */
-  readonly reserve: (node: string, server: string) => Promise<Written<RunningNode>>;
-  readonly bind: (
-    port: string,
-    from: readonly PortDevice[],
-    to: PortDevice,
-  ) => Promise<NotWritten | null>;
-  /** @returns null if it was created without an answer */
-  readonly record: (spec: RecordRequest, isNew: boolean) => Promise<Written<ServerRecord | null>>;
-  readonly unrecord: (node: string, server: string) => Promise<string | null>;
-  /** Ends the maintenance that an interrupted `unrecord` left. */
-  readonly endMaintenance: (node: string, server: string) => Promise<string | null>;
-  /** Removes the mark, and restores `instance_info.traits` if only the record changed them. */
-  readonly release: (
-    node: string,
-    server: string,
-    traits: Json | undefined,
-  ) => Promise<string | null>;
-}
-
 export interface NotWritten {
   readonly reason: string;
   /** Another user has the node or the record's name, or was faster. */

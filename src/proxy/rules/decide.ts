@@ -1,5 +1,6 @@
 import { isObject } from "../../lib/json.ts";
 import {
+  decoded,
   faultReply,
   type HeaderFields,
   jsonReply,
@@ -246,13 +247,4 @@ function nodeCommandOf(method: string, id: string | undefined, isAction: boolean
   if (isAction) return method === "POST" ? { do: "action", id: plain } : nowhere;
   if (method === "GET") return { do: "show", id: plain };
   return method === "DELETE" ? { do: "delete", id: plain } : nowhere;
-}
-
-/** Undefined if the encoding is malformed. */
-function decoded(part: string): string | undefined {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return undefined;
-  }
 }

@@ -49,10 +49,6 @@ function ruleAllows(name: string, request: PolicyRequest): boolean {
 
 function holds(rule: Expression, request: PolicyRequest): boolean {
   switch (rule.kind) {
-    case "always":
-      return true;
-    case "never":
-      return false;
     case "all":
       return rule.of.every((one) => holds(one, request));
     case "any":

@@ -1,7 +1,6 @@
 /** A parsed rule. The text after a colon may refer to the target: `%(project_id)s`. */
 export type Expression =
-  | { readonly kind: "always" }
-  | { readonly kind: "never" }
+  /** `all` of none always applies, `any` of none never. */
   | { readonly kind: "all" | "any"; readonly of: readonly Expression[] }
   | { readonly kind: "not"; readonly of: Expression }
   | { readonly kind: "rule"; readonly name: string }
@@ -11,6 +10,9 @@ export type Expression =
   | { readonly kind: "literal"; readonly value: string; readonly match: string };
 
 type Refuse = (reason: string) => Error;
+
+const ALWAYS: Expression = { kind: "all", of: [] };
+const NEVER: Expression = { kind: "any", of: [] };
 
 const DEPTH = 100;
 /** A Python % template with names only. */
@@ -26,13 +28,13 @@ const NAME = /^[A-Za-z_][\w.-]*$/;
  * @source oslo.policy 4.0, _parser.py and _checks.py
  */
 export function parseRule(rule: unknown, refuse: Refuse): Expression {
-  if (typeof rule === "string") return rule === "" ? { kind: "always" } : parseText(rule, refuse);
+  if (typeof rule === "string") return rule === "" ? ALWAYS : parseText(rule, refuse);
   if (!Array.isArray(rule)) throw refuse('it is neither a string nor a list (write "@" or "!")');
-  if (rule.length === 0) return { kind: "always" };
+  if (rule.length === 0) return ALWAYS;
   const any = rule
     .filter((inner: unknown) => inner !== "" && !(Array.isArray(inner) && inner.length === 0))
     .map((inner: unknown) => joined("all", listed(inner, refuse)));
-  return any.length === 0 ? { kind: "never" } : joined("any", any);
+  return joined("any", any);
 }
 
 function listed(inner: unknown, refuse: Refuse): readonly Expression[] {
@@ -94,8 +96,8 @@ function tokensOf(text: string): readonly string[] {
 }
 
 function parseCheck(check: string, refuse: Refuse): Expression {
-  if (check === "@") return { kind: "always" };
-  if (check === "!") return { kind: "never" };
+  if (check === "@") return ALWAYS;
+  if (check === "!") return NEVER;
   const colon = check.indexOf(":");
   if (colon < 1) throw refuse(`"${check}" is not a check: write KIND:VALUE, "@" or "!"`);
   const kind = check.slice(0, colon);

@@ -26,125 +26,107 @@ const STORAGE: ReadonlySet<unknown> = new Set(["cinder", "external"]);
 /** Why the node cannot be used, or null. */
 type Criterion = (node: NodeDetail) => string | null;
 
-type Criteria = readonly (readonly [RefusalCode, readonly Criterion[]])[];
+/** Each of these criteria, with the code of its fault. */
+function coded(code: RefusalCode, ...criteria: readonly Criterion[]) {
+  return criteria.map((fails) => (node: NodeDetail): readonly SwitchFault[] => {
+    const reason = fails(node);
+    return reason === null ? [] : [{ code, reason }];
+  });
+}
 
-const LOCKED: Criteria = [
-  [
+const LOCKED = [
+  ...coded(
     "N2I-E380",
-    [
-      // Ironic's text, which clients parse.
-      ({ uuid, body: { reservation } }) =>
-        typeof reservation === "string"
-          ? `Node ${uuid} is locked by host ${reservation}, please retry after the current operation is completed.`
-          : null,
-      ({ body: { target_provision_state: goal, target_power_state: power } }) => {
-        const on = [goal, power].filter((one) => typeof one === "string" && one !== "");
-        return on.length === 0 ? null : `it is changing to ${on.join(" and ")}`;
-      },
-    ],
-  ],
-  [
-    "N2I-E381",
-    [
-      ({ body: { extra } }) => {
-        const mark = objectOf(extra)[SWITCH_MARK];
-        return typeof mark === "string"
-          ? `it is in switchover ${mark}: extra.${SWITCH_MARK}`
-          : null;
-      },
-    ],
-  ],
+    // Ironic's text, which clients parse.
+    ({ uuid, body: { reservation } }) =>
+      typeof reservation === "string"
+        ? `Node ${uuid} is locked by host ${reservation}, please retry after the current operation is completed.`
+        : null,
+    ({ body: { target_provision_state: goal, target_power_state: power } }) => {
+      const on = [goal, power].filter((one) => typeof one === "string" && one !== "");
+      return on.length === 0 ? null : `it is changing to ${on.join(" and ")}`;
+    },
+  ),
+  ...coded("N2I-E381", ({ body: { extra } }) => {
+    const mark = objectOf(extra)[SWITCH_MARK];
+    return typeof mark === "string" ? `it is in switchover ${mark}: extra.${SWITCH_MARK}` : null;
+  }),
 ];
 
-const SOURCE: Criteria = [
+const SOURCE = [
   ...LOCKED,
-  [
+  ...coded(
     "N2I-E382",
-    [
-      // With `cinder`, Ironic attaches the volumes itself.
-      ({ body: { storage_interface } }) =>
-        storage_interface === "external"
-          ? null
-          : `its storage_interface is ${String(storage_interface)}, not external`,
-      ({ targets }) => {
-        const roots = targets.filter(isRoot).length;
-        if (roots === 1) return null;
-        return roots === 0
-          ? "no volume has boot_index 0"
-          : `${counted(roots, "volume has", "volumes have")} boot_index 0`;
-      },
-      ({ targets }) => {
-        const other = targets.find(({ volume_type }) => !KINDS.has(volume_type));
-        return other === undefined ? null : `volumes of type ${other.volume_type} are not moved`;
-      },
-      (node) => {
-        const { capability } = kindOf(node) ?? {};
-        if (capability === undefined) return null;
-        const capabilities = capabilitiesOf(objectOf(node.body.properties).capabilities ?? null);
-        const has = !["false", undefined].includes(capabilities.get(capability));
-        return has ? null : `it lacks the capability ${capability}`;
-      },
-      (node) => {
-        const { connector } = kindOf(node) ?? {};
-        const has =
-          connector === undefined || node.connectors.some(({ type }) => type === connector);
-        return has ? null : `it has no volume connector of type ${connector}`;
-      },
-    ],
-  ],
-  [
-    "N2I-E383",
-    [stateOtherThan("active"), ({ body }) => (body.protected === true ? "it is protected" : null)],
-  ],
+    // With `cinder`, Ironic attaches the volumes itself.
+    ({ body: { storage_interface } }) =>
+      storage_interface === "external"
+        ? null
+        : `its storage_interface is ${String(storage_interface)}, not external`,
+    ({ targets }) => {
+      const roots = targets.filter(isRoot).length;
+      if (roots === 1) return null;
+      return roots === 0
+        ? "no volume has boot_index 0"
+        : `${counted(roots, "volume has", "volumes have")} boot_index 0`;
+    },
+    ({ targets }) => {
+      const other = targets.find(({ volume_type }) => !KINDS.has(volume_type));
+      return other === undefined ? null : `volumes of type ${other.volume_type} are not moved`;
+    },
+    (node) => {
+      const { capability } = kindOf(node) ?? {};
+      if (capability === undefined) return null;
+      const capabilities = capabilitiesOf(objectOf(node.body.properties).capabilities ?? null);
+      const has = !["false", undefined].includes(capabilities.get(capability));
+      return has ? null : `it lacks the capability ${capability}`;
+    },
+    (node) => {
+      const { connector } = kindOf(node) ?? {};
+      const has = connector === undefined || node.connectors.some(({ type }) => type === connector);
+      return has ? null : `it has no volume connector of type ${connector}`;
+    },
+  ),
+  ...coded("N2I-E383", stateOtherThan("active"), ({ body }) =>
+    body.protected === true ? "it is protected" : null,
+  ),
 ];
 
-const DESTINATION: Criteria = [
+const DESTINATION = [
   ...LOCKED,
-  [
+  ...coded(
     "N2I-E384",
-    [
-      stateOtherThan("manageable", "enroll"),
-      ({ body: { maintenance, maintenance_reason: reason } }) =>
-        maintenance === true
-          ? `it is in maintenance${typeof reason === "string" ? `: ${reason}` : ""}`
-          : null,
-      ({ body }) => (body.retired === true ? "it is retired" : null),
-      ({ body: { instance_uuid: instance } }) =>
-        typeof instance === "string" ? `it has instance ${instance}` : null,
-      ({ body: { allocation_uuid: allocation, instance_uuid } }) =>
-        typeof allocation === "string" && allocation !== instance_uuid
-          ? `it has allocation ${allocation}`
-          : null,
-      ({ body: { instance_info } }) =>
-        "image_source" in objectOf(instance_info)
-          ? "its instance_info has an image_source: Ironic would write that image"
-          : null,
-      ({ targets }) =>
-        targets.length > 0 ? `it has ${counted(targets.length, "volume target")}` : null,
-      (node) => {
-        const [one] = movingConnectors(node);
-        return one === undefined ? null : `it already has a volume connector of type ${one.type}`;
-      },
-    ],
-  ],
+    stateOtherThan("manageable", "enroll"),
+    ({ body: { maintenance, maintenance_reason: reason } }) =>
+      maintenance === true
+        ? `it is in maintenance${typeof reason === "string" ? `: ${reason}` : ""}`
+        : null,
+    ({ body }) => (body.retired === true ? "it is retired" : null),
+    ({ body: { instance_uuid: instance } }) =>
+      typeof instance === "string" ? `it has instance ${instance}` : null,
+    ({ body: { allocation_uuid: allocation, instance_uuid } }) =>
+      typeof allocation === "string" && allocation !== instance_uuid
+        ? `it has allocation ${allocation}`
+        : null,
+    ({ body: { instance_info } }) =>
+      "image_source" in objectOf(instance_info)
+        ? "its instance_info has an image_source: Ironic would write that image"
+        : null,
+    ({ targets }) =>
+      targets.length > 0 ? `it has ${counted(targets.length, "volume target")}` : null,
+    (node) => {
+      const [one] = movingConnectors(node);
+      return one === undefined ? null : `it already has a volume connector of type ${one.type}`;
+    },
+  ),
 ];
 
 /** In the order of their report. */
 export function sourceFaults(node: NodeDetail): readonly SwitchFault[] {
-  return faults(SOURCE, node);
+  return SOURCE.flatMap((faultsOf) => faultsOf(node));
 }
 
 export function spareFaults(node: NodeDetail): readonly SwitchFault[] {
-  return faults(DESTINATION, node);
-}
-
-function faults(criteria: Criteria, node: NodeDetail): readonly SwitchFault[] {
-  return criteria.flatMap(([code, all]) =>
-    all.flatMap((fails) => {
-      const reason = fails(node);
-      return reason === null ? [] : [{ code, reason }];
-    }),
-  );
+  return DESTINATION.flatMap((faultsOf) => faultsOf(node));
 }
 
 /** Whether the fault is temporary. */

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, parsedJson } from "../../lib/json.ts";
 import type { RefusalCode } from "../../lib/refusals.ts";
-import { type HeaderFields, mediaFault, type ServedRequest } from "../../model/served.ts";
+import { decoded, type HeaderFields, mediaFault, type ServedRequest } from "../../model/served.ts";
 import { type Ident, identOf } from "../../serving/rules/ident.ts";
 import type { RequestedRule } from "../../serving/rules/policy-read.ts";
 import type { Range } from "../../serving/rules/upstream.ts";
@@ -20,14 +20,6 @@ export function sourceIn(path: string): { readonly name: string; readonly ident:
 }
 
 const NONE: ReadonlyMap<number, string> = new Map();
-
-function decoded(part: string): string | null {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return null;
-  }
-}
 
 const RULE = "baremetal:node:switchover";
 

@@ -30,6 +30,9 @@ export const SWITCH_STATES = {
 
 export type SwitchStepName = keyof typeof SWITCH_STATES;
 
+// Object.keys widens the keys to strings.
+export const STEP_NAMES = Object.keys(SWITCH_STATES) as readonly SwitchStepName[];
+
 /** The plan, which the journal keeps. */
 export interface Switchover {
   readonly id: string;

@@ -26,7 +26,6 @@ export function markStep(at: SwitchAt): SwitchStep {
   let began: number | null = null;
   let since: number | null = null;
   return {
-    name: "switchover-hold",
     async inspect() {
       // Ironic has no compare-and-swap, so the marks are read again later: the last writer wins.
       if (since !== null && at.now() - since < pause) return WAITS;
@@ -74,7 +73,6 @@ export function unlinkStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const changes = [field("source", ["instance_uuid"], plan.instance_uuid, undefined)];
   return {
-    name: "switchover-unlink",
     async inspect(image) {
       if (image !== null) return forward(at, changes, image);
       const source = await calls.read(plan.source);
@@ -106,12 +104,10 @@ export function unlinkStep(at: SwitchAt): SwitchStep {
 
 export function allocationStep(at: SwitchAt): SwitchStep {
   return {
-    name: "switchover-allocation",
     async inspect() {
       const image = at.recordsOf("switchover-unlink")[0];
       return image?.allocation === undefined ? REACHED : allocated(at, "destination", image);
     },
-    inspectBack: null,
   };
 }
 
@@ -160,7 +156,6 @@ const MASK = "******";
 export function fieldsStep(at: SwitchAt): SwitchStep {
   const { plan } = at;
   return {
-    name: "switchover-fields",
     async inspect(image) {
       const [source, destination] = await bothNodes(at);
       const record = image ?? { source: ofInstance(source), destination: ofInstance(destination) };
@@ -212,7 +207,6 @@ export function claimStep(at: SwitchAt): SwitchStep {
     field("destination", ["instance_uuid"], undefined, plan.instance_uuid),
   ];
   return {
-    name: "switchover-claim",
     async inspect(image) {
       const destination = await calls.read(plan.destination);
       const { automated_clean = null } = destination;
@@ -226,7 +220,6 @@ export function claimStep(at: SwitchAt): SwitchStep {
 export function releaseStep(at: SwitchAt): SwitchStep {
   const { plan } = at;
   return {
-    name: "switchover-release",
     async inspect() {
       const images = [
         ["destination", at.recordsOf("switchover-claim")[0]],
@@ -242,7 +235,6 @@ export function releaseStep(at: SwitchAt): SwitchStep {
       const { todo } = await compared(at, [...clean, ...marks], "after");
       return todo.length === 0 ? REACHED : next(todo, {});
     },
-    inspectBack: null,
   };
 }
 

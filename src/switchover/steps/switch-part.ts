@@ -4,7 +4,7 @@ import type { RefusalCode } from "../../lib/refusals.ts";
 import type { NovaStep, RowState } from "../../model/nova/nova-plan.ts";
 import { acceptedWrites, type NodeWrite } from "../../systems/ironic-api/node.ts";
 import type { switchCalls } from "../../systems/ironic-api/switch-calls.ts";
-import type { ServerAllocations } from "../../systems/nova-api/allocations.ts";
+import type { openServerAllocations } from "../../systems/nova-api/allocations.ts";
 import type {
   Fenced,
   Switchover,
@@ -23,13 +23,11 @@ export interface SwitchAt {
   readonly now: () => number;
   /** The journal's records of a step, oldest first: the state before each change. */
   readonly recordsOf: (step: SwitchStepName) => readonly JsonObject[];
-  /** Proof without the BMC that the source is off. */
-  readonly fenced: () => Fenced | null;
   /**
-   * Set if a BMC did not answer and other proof was given: whether `fenced` counts for the source,
-   * and the proof for the spare. Not restored from the journal, because the node may be on again.
+   * Proof without a BMC that a node is off, and whether that of the source `counts`, because its BMC
+   * did not answer. Not restored from the journal, because the node may be on again.
    */
-  readonly fence: { counts: boolean; spare: Fenced | null };
+  readonly fence: { source: Fenced | null; counts: boolean; spare: Fenced | null };
 }
 
 export interface SwitchNova {
@@ -37,7 +35,7 @@ export interface SwitchNova {
   /** @returns null, or why it differs */
   readonly change: (change: NovaStep) => Promise<string | null>;
   /** Null if Placement does not change. */
-  readonly placement: ServerAllocations | null;
+  readonly placement: Omit<Awaited<ReturnType<typeof openServerAllocations>>, "close"> | null;
 }
 
 /** A change outside Ironic. @returns null, or why it is refused */
@@ -74,17 +72,14 @@ export interface SwitchPosition extends Position {
 
 /** A step decides the next calls and the rollback. It writes nothing itself. */
 export interface SwitchStep {
+  /** @param image the state before the step, if known */
+  readonly inspect: (image: JsonObject | null) => Promise<SwitchPosition>;
+  /** Absent: no rollback is possible. */
+  readonly inspectBack?: (image: JsonObject) => Promise<SwitchPosition>;
+}
+
+export interface JournalStep extends SwitchStep {
   readonly name: SwitchStepName;
-  /**
-   * @param image the state before the step, if known
-   * @param past all its records in the journal, oldest first
-   */
-  readonly inspect: (
-    image: JsonObject | null,
-    past: readonly JsonObject[],
-  ) => Promise<SwitchPosition>;
-  /** Null: no rollback is possible. */
-  readonly inspectBack: ((image: JsonObject) => Promise<SwitchPosition>) | null;
 }
 
 type SwitchPart = WindowPart<SwitchChange, SwitchPosition>;
@@ -107,23 +102,20 @@ export function next(todo: readonly Write[], image?: JsonObject, act?: () => voi
   return { is: "before", reasons: [], todo, ...more };
 }
 
-export function switchPart({ calls, recordsOf }: SwitchAt, step: SwitchStep): SwitchPart {
+export function switchPart({ calls, recordsOf }: SwitchAt, step: JournalStep): SwitchPart {
   const made = making(calls);
-  const position = (): Promise<SwitchPosition> => {
-    const records = recordsOf(step.name);
-    return step.inspect(records[0] ?? null, records);
-  };
+  const imageOf = () => recordsOf(step.name)[0] ?? null;
   return {
     ...{ name: step.name, size: 1, overdue },
-    inspect: async () => [await position()],
+    inspect: async () => [await step.inspect(imageOf())],
     async perform(_change, { todo, image, acting }, begin) {
-      await begin(image ?? recordsOf(step.name)[0] ?? {});
+      await begin(image ?? imageOf() ?? {});
       acting?.();
       for (const write of todo) {
         const reason = await made(write);
         if (reason !== null && write.mayRefuse !== true) return blocked(reason);
       }
-      return afterCalls(await position());
+      return afterCalls(await step.inspect(imageOf()));
     },
   };
 }
@@ -131,10 +123,10 @@ export function switchPart({ calls, recordsOf }: SwitchAt, step: SwitchStep): Sw
 /** The rollback of a step: changes by other users are kept and reported. */
 export function switchBackPart(
   { calls }: SwitchAt,
-  { name, inspectBack }: SwitchStep,
+  { name, inspectBack }: JournalStep,
   image: JsonObject,
 ): SwitchPart {
-  if (inspectBack === null) throw new Error(`${name} has no way back`);
+  if (inspectBack === undefined) throw new Error(`${name} has no way back`);
   const made = making(calls);
   return {
     ...{ name, size: 1, overdue, keepsBack: true },

@@ -34,7 +34,6 @@ export function destinationStep(at: SwitchAt): SwitchStep {
     return next([write], image, () => tries.add(name));
   };
   return {
-    name: "switchover-destination",
     async inspect(image) {
       const node = await calls.read(id);
       const { provision_state, power_state, last_error } = node;
@@ -65,7 +64,7 @@ export function destinationStep(at: SwitchAt): SwitchStep {
 
 /** Powers on only once, and not if another node has a volume or the BMC was fenced. */
 function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<SwitchPosition> {
-  let isTried = false;
+  const sent = new Set<string>();
   return async ({ power_state }) => {
     if (power_state !== "power on") return REACHED;
     const isNodeAbsent = await at.calls.isNodeAbsent(id);
@@ -84,13 +83,12 @@ function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<
     if (foreign !== null) return blocked(`node ${id} is not powered on: ${foreign}`);
     const wasFenced =
       id === source && at.recordsOf("switchover-power").some(({ proof }) => proof !== undefined);
-    if (wasFenced || isTried) {
+    if (wasFenced || sent.has("power on")) {
       const reason = wasFenced ? "its power was cut by hand" : String(node.last_error ?? null);
       return blocked(`node ${id} was on before; power it on by hand: ${reason}`);
     }
-    return next([at.calls.power(id, { target: "power on" })], undefined, () => {
-      isTried = true;
-    });
+    const write = at.calls.power(id, { target: "power on" });
+    return next([write], undefined, () => sent.add("power on"));
   };
 }
 
@@ -128,13 +126,12 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
     });
   };
   /** No shutdown time if a volume may have moved. */
-  const mustBeHard = (node: JsonObject, records: readonly JsonObject[]): boolean =>
+  const mustBeHard = (node: JsonObject): boolean =>
     isOff(node) ||
-    records.some((one) => one.asked === "power off") ||
+    at.recordsOf("switchover-power").some((one) => one.asked === "power off") ||
     at.recordsOf("switchover-volumes").length > 0;
   return {
-    name: "switchover-power",
-    async inspect(image, records) {
+    async inspect(image) {
       if (fence.counts) return REACHED;
       const node = await calls.read(id);
       const { power_state, last_error, driver_internal_info } = node;
@@ -145,7 +142,7 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
         const foreign = otherInstance(at, node);
         if (foreign !== null) return blocked(foreign);
         // For a machine that is off, Ironic only reads the BMC.
-        return ask(mustBeHard(node, records) ? "power off" : "soft power off", found);
+        return ask(mustBeHard(node) ? "power off" : "soft power off", found);
       }
       const isOfThisRun =
         found.power_state !== "power on" ||
@@ -158,10 +155,9 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
       }
       offSince = null;
       if (lastRequest === "soft power off") return ask("power off", found);
-      const by = at.fenced();
       // The BMC's answer takes precedence over other proof.
-      if (by !== null && !isLive(node))
-        return next([], { ...found, ...by }, () => {
+      if (fence.source !== null && !isLive(node))
+        return next([], { ...found, ...fence.source }, () => {
           fence.counts = true;
         });
       hardSince ??= now();
@@ -187,7 +183,6 @@ export function maintenanceStep(at: SwitchAt): SwitchStep {
     nodeCalls.endMaintenance(id),
   );
   return {
-    name: "switchover-maintenance",
     async inspect(image) {
       const { maintenance, maintenance_reason = null, fault = null } = await calls.read(id);
       if (maintenance === true && maintenance_reason === reason) return REACHED;

@@ -1,6 +1,8 @@
 import { type JsonObject, objectOf } from "../../lib/json.ts";
 import { inOrder } from "../../lib/streams.ts";
-import type { SwitchStepName } from "../rules/switching.ts";
+import type { NovaStep } from "../../model/nova/nova-plan.ts";
+import { type SwitchedRow, serverSteps } from "../rules/server.ts";
+import { STEP_NAMES, type SwitchStepName } from "../rules/switching.ts";
 import { field, patchOf } from "./field-changes.ts";
 import {
   allocationStep,
@@ -10,10 +12,26 @@ import {
   releaseStep,
   unlinkStep,
 } from "./switch-fields.ts";
-import { areVolumesOf, isBusy, isFenced, offGuard, otherInstance, unkept } from "./switch-guard.ts";
-import { placementStep, serverStep } from "./switch-nova.ts";
-import { owned } from "./switch-owner.ts";
-import { blocked, next, REACHED, type SwitchAt, type SwitchStep, WAITS } from "./switch-part.ts";
+import {
+  areVolumesOf,
+  isBusy,
+  isFenced,
+  offGuard,
+  otherInstance,
+  owned,
+  unkept,
+} from "./switch-guard.ts";
+import {
+  blocked,
+  type JournalStep,
+  next,
+  REACHED,
+  type SwitchAt,
+  type SwitchNova,
+  type SwitchPosition,
+  type SwitchStep,
+  WAITS,
+} from "./switch-part.ts";
 import { destinationStep, maintenanceStep, sourceOffStep } from "./switch-power.ts";
 import { vifsStep, volumesStep } from "./switch-volumes.ts";
 
@@ -37,8 +55,8 @@ const STEPS: { readonly [name in SwitchStepName]: (at: SwitchAt) => SwitchStep }
   "switchover-release": releaseStep,
 };
 
-export function switchSteps(at: SwitchAt): readonly SwitchStep[] {
-  return Object.values(STEPS).map((make) => owned(at, make(at)));
+export function switchSteps(at: SwitchAt): readonly JournalStep[] {
+  return STEP_NAMES.map((name) => owned(at, { name, ...STEPS[name](at) }));
 }
 
 /** Without an image, Ironic writes boot files and powers the node on, but does not write a disk. */
@@ -48,7 +66,6 @@ function deployStep(at: SwitchAt): SwitchStep {
   const tried = new Set<string>();
   const guard = offGuard(at);
   return {
-    name: "switchover-deploy",
     async inspect(image) {
       const node = await calls.read(id);
       const { provision_state, power_state, instance_uuid, last_error, instance_info } = node;
@@ -84,7 +101,6 @@ function deployStep(at: SwitchAt): SwitchStep {
         guard.again();
       });
     },
-    inspectBack: null,
   };
 }
 
@@ -103,9 +119,8 @@ const CALLS: { readonly [state: string]: "provide" | "active" | "power on" | und
 function clearStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const id = plan.source;
-  let isRequested = false;
+  const sent = new Set<string>();
   return {
-    name: "switchover-clear",
     async inspect(image) {
       const node = await calls.read(id);
       const { provision_state, automated_clean = null, last_error } = node;
@@ -114,11 +129,11 @@ function clearStep(at: SwitchAt): SwitchStep {
       if (state === "available") return REACHED;
       const record: JsonObject = image ?? { provision_state: state, automated_clean };
       // With an unreachable BMC, the tear-down fails after it has deleted the files.
-      const isOver = state === "error" && (isRequested || image !== null);
+      const isOver = state === "error" && (sent.has("deleted") || image !== null);
       if (isOver && isFenced(at)) return REACHED;
       const reason = unkept(at, node) ?? otherInstance(at, node);
       if (reason !== null) return blocked(reason);
-      if (isRequested) return blocked(`node ${id} is ${state}: ${String(last_error)}`);
+      if (sent.has("deleted")) return blocked(`node ${id} is ${state}: ${String(last_error)}`);
       // The instance's data cannot be compared later.
       const [faults, uuids] = await inOrder([
         calls.invalid(plan.destination),
@@ -132,10 +147,63 @@ function clearStep(at: SwitchAt): SwitchStep {
           [patchOf(at, "source", [field("source", ["automated_clean"], automated_clean, false)])],
           record,
         );
-      return next([calls.provision(id, "deleted", [state])], record, () => {
-        isRequested = true;
+      const write = calls.provision(id, "deleted", [state]);
+      return next([write], record, () => sent.add("deleted"));
+    },
+  };
+}
+
+const reached = () => Promise.resolve(REACHED);
+
+/** `hold` stops Nova and tenants from acting on the server. */
+function serverStep(at: SwitchAt, step: "hold" | "rows" | "free"): SwitchStep {
+  const { server } = at.plan;
+  if (server === null) return { inspect: reached, inspectBack: reached };
+  const { forth, back }: SwitchedRow = serverSteps(server)[step];
+  return {
+    inspect: () => rowPosition(at, [forth]),
+    ...(back !== null && { inspectBack: () => rowPosition(at, back) }),
+  };
+}
+
+/** @param changes the first step that matches the row is performed */
+async function rowPosition(at: SwitchAt, changes: readonly NovaStep[]): Promise<SwitchPosition> {
+  const nova = novaOf(at);
+  const whys: string[] = [];
+  for (const change of changes) {
+    const { is, reason } = await nova.inspect(change);
+    if (is === "after") return REACHED;
+    if (is === "before") {
+      const what = `the change of ${change.of} in Nova's database`;
+      const write = { what, on: [at.plan.source], make: () => nova.change(change) };
+      return next([write], { ...change.before });
+    }
+    whys.push(`${change.of} ${reason}`);
+  }
+  return blocked(...whys.slice(0, 1));
+}
+
+/** Nova does not offer the destination, because it is in use. */
+function placementStep(at: SwitchAt): SwitchStep {
+  const { server, source, destination } = at.plan;
+  return {
+    async inspect() {
+      if (server?.placement !== true) return REACHED;
+      const { placement } = novaOf(at);
+      if (placement === null) throw new Error("Placement is not open");
+      const state = await placement.stateOf(server.uuid, source, destination);
+      if (state === "made") return REACHED;
+      if (state !== "open") return blocked(state.reason);
+      const make = () => placement.move(server.uuid, source, destination);
+      const what = `the move of the allocations of ${server.uuid}`;
+      return next([{ what, on: [source, destination], make }], {
+        ...{ consumer: server.uuid, from: source, to: destination },
       });
     },
-    inspectBack: null,
   };
+}
+
+function novaOf({ nova }: SwitchAt): SwitchNova {
+  if (nova === null) throw new Error("Nova's database is not open");
+  return nova;
 }

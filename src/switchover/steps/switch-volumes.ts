@@ -27,7 +27,6 @@ export function volumesStep(at: SwitchAt): SwitchStep {
     return isLive(source) ? `node ${plan.source} is on again` : unkept(at, source);
   };
   return {
-    name: "switchover-volumes",
     async inspect(image) {
       const [targets, position, source] = await inOrder([
         calls.volumesOf("targets", plan.source),
@@ -59,18 +58,17 @@ export function volumesStep(at: SwitchAt): SwitchStep {
 /** Proves the spare off before it returns volumes. Fails if Ironic reports it on. */
 function spareGuard(at: SwitchAt): (spare: JsonObject) => SwitchPosition | null {
   const checkBusy = spareTimeout(at);
-  let isRequested = false;
+  const sent = new Set<string>();
   return (spare) => {
     const busy = checkBusy(spare);
-    const reason = notOff(at, spare, isRequested);
+    const reason = notOff(at, spare, sent.has("power off"));
     if (busy !== null) return busy;
     if (reason !== null)
       return { ...blocked(reason), ...(spare.power_state !== "power on" && { unproven: true }) };
-    if (isRequested) return null;
+    if (sent.has("power off")) return null;
     const proof = at.fence.spare === null ? undefined : { ...at.fence.spare };
-    return next([at.calls.power(at.plan.destination, { target: "power off" })], proof, () => {
-      isRequested = true;
-    });
+    const write = at.calls.power(at.plan.destination, { target: "power off" });
+    return next([write], proof, () => sent.add("power off"));
   };
 }
 
@@ -153,7 +151,6 @@ export function vifsStep(at: SwitchAt): SwitchStep {
     return next([...again.map((vif) => write(to, vif, false)), ...todo]);
   };
   return {
-    name: "switchover-vifs",
     async inspect(image) {
       const record = image ?? { vifs: await calls.vifs(plan.source) };
       const position = await moved(vifsIn(record), plan.source, plan.destination);

@@ -3,17 +3,18 @@ import { compareRow } from "../../model/compare.ts";
 import type { Row } from "../../model/machine.ts";
 import { mayPass, pause, rest, TRIES } from "../openstack/passing.ts";
 import { hiding, isAbout, type Link, lowerCaseText, readPorts, readReported } from "./body.ts";
-import { create, stopIfForbidden } from "./create.ts";
-import { type Call, foundState, isOnTransition, nextMove, noHistory, note } from "./move.ts";
-import { acceptedWrites } from "./node.ts";
 import {
   type AdoptedMachine,
   type AdoptionOutcome,
+  create,
   noOutcome,
   portId,
+  stopIfForbidden,
   toItsEnd,
   withState,
-} from "./outcome.ts";
+} from "./create.ts";
+import { type Call, foundState, isOnTransition, nextMove, noHistory, note } from "./move.ts";
+import { acceptedWrites } from "./node.ts";
 
 interface ExistingRows extends Pick<Hooks, "owned" | "ended" | "observed"> {
   /** Nodes whose protection finish removed. */
@@ -79,7 +80,7 @@ async function makeNode(
   const all = [id, ...ports.map(portId)];
   const prior = owned(id) ? await readReported(link, "node", uuid) : null;
   if (prior === null) await observed({ done: [id] });
-  const made = prior === null ? await create(link, "node", node) : { view: prior, now: false };
+  const made = prior === null ? await create(link, "node", node) : { row: prior.row, now: false };
   if ("reason" in made) {
     if (made.none) {
       outcome.state = "Ironic has no record of it";
@@ -89,7 +90,7 @@ async function makeNode(
     fail(`POST of the node: ${made.reason}`);
     return null;
   }
-  const { row } = made.view;
+  const { row } = made;
   const state = foundState(goalOf(node, row, journal), row, link.rows.same, ended);
   if (state.is === "not ours") {
     outcome.state = "";
@@ -130,14 +131,14 @@ async function makePorts(
   if (first === undefined) return true;
   const fresh = outcome.done.length === 0;
   const byUuid = new Map(
-    (fresh ? await readPorts(link, String(first.node_uuid)) : []).map((row) => [row.uuid, { row }]),
+    (fresh ? await readPorts(link, String(first.node_uuid)) : []).map((row) => [row.uuid, row]),
   );
   for (const [at, port] of ports.entries()) {
     const id = portId(port);
     const prior = byUuid.get(port.uuid ?? null);
     if (prior === undefined) await observed({ done: [id] });
     const made =
-      prior === undefined ? await create(link, "port", port) : { view: prior, now: false };
+      prior === undefined ? await create(link, "port", port) : { row: prior, now: false };
     if ("reason" in made) {
       const missing = ports.slice(at).filter(({ uuid }) => !byUuid.has(uuid ?? null));
       if (made.none) await observed({ refused: missing.map(portId) });
@@ -146,7 +147,7 @@ async function makePorts(
       return false;
     }
     if (!made.now && !owned(id)) await observed({ found: [id] });
-    const { differs } = compareRow(port, made.view.row, link.rows.same);
+    const { differs } = compareRow(port, made.row, link.rows.same);
     if (made.now) outcome.done.push(id);
     else if (differs.length === 0) outcome.found.push(id);
     else outcome.skipped.push({ id, reason: differs.map(({ field }) => field).join(", ") });

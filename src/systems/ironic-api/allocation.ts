@@ -1,7 +1,6 @@
 import { MigrationError } from "../../lib/error.ts";
 import { isObject, type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import type {
-  RecordClient,
   RecordRequest,
   RunningNode,
   ServerRecord,
@@ -15,11 +14,7 @@ import { readRunning } from "./running.ts";
 import type { RestService } from "./service.ts";
 
 /** @param mark the key of `extra` that marks a node */
-export function createAllocations(
-  service: RestService,
-  mark: string,
-  failpoint: Failpoint,
-): Pick<RecordClient, "reserve" | "record" | "unrecord" | "endMaintenance" | "release"> {
+export function createAllocations(service: RestService, mark: string, failpoint: Failpoint) {
   const client = createNodeClient(service, failpoint, (node) => readRunning(service, node, []));
   return { ...marks(client, mark), ...records(service, client) };
 }
@@ -28,6 +23,7 @@ type Client = NodeClient<RunningNode | null>;
 
 function marks({ changeChecked }: Client, mark: string) {
   return {
+    /** Marks the node as ours, and reads it again. */
     async reserve(node: string, server: string): Promise<Written<RunningNode>> {
       let taken = false;
       let reserved: RunningNode | null = null;
@@ -53,6 +49,7 @@ function marks({ changeChecked }: Client, mark: string) {
         ? { now: reserved }
         : { reason: reason ?? "it is gone", taken };
     },
+    /** Removes the mark, and restores `instance_info.traits` if only the record changed them. */
     release(node: string, server: string, traits: Json | undefined) {
       const unmarked: NodeChange = { path: ["extra", mark], after: undefined };
       const open = (now: RunningNode | null): readonly NodeChange[] => [
@@ -76,6 +73,7 @@ function records(service: RestService, client: Client) {
     });
   return {
     endMaintenance,
+    /** The record is null if it was created without an answer. */
     record: (request: RecordRequest, isNew: boolean) => record(service, client, request, isNew),
     async unrecord(node: string, server: string): Promise<string | null> {
       let reason: string | null;

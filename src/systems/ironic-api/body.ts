@@ -1,9 +1,11 @@
 import { MigrationError } from "../../lib/error.ts";
-import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
+import { isObject, type Json, type JsonObject, objectOf } from "../../lib/json.ts";
+import type { SameSecret } from "../../model/compare.ts";
+import { carriedFields, createdRow, type RestDoc } from "../../model/ironic/rest.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Resource } from "../../model/plan.ts";
+import { isSealed, type Seal, type Sealed, sealed, unsealed } from "../../model/secret.ts";
 import { withoutSecrets } from "../openstack/fault.ts";
-import type { rowsOf } from "./row.ts";
 import type { RestService } from "./service.ts";
 
 export interface Link {
@@ -20,8 +22,8 @@ export function hiding({ service, rows }: Link, row: Row | null) {
 
 export interface IronicRow {
   readonly row: Row;
-  /** Attachments that this tool does not write: `an allocation`. */
-  readonly foreign: readonly string[];
+  /** Which this tool does not write. */
+  readonly hasAllocation: boolean;
 }
 
 export async function readReported(
@@ -30,7 +32,11 @@ export async function readReported(
   uuid: string,
 ): Promise<IronicRow | null> {
   const body = await bodyOf(service, `/v1/${resource}s/${uuid}`, uuid);
-  return body === null ? null : readRowOf(rows, resource, body);
+  if (body === null) return null;
+  return {
+    row: rows.reported(resource, body),
+    hasAllocation: typeof body.allocation_uuid === "string",
+  };
 }
 
 /** A response about another object must not look like a change. */
@@ -52,12 +58,6 @@ export function isAbout(body: unknown, uuid: string): body is JsonObject {
   return isObject(body) && String(body.uuid).toLowerCase() === uuid.toLowerCase();
 }
 
-export function readRowOf(rows: Link["rows"], resource: Resource, body: unknown): IronicRow {
-  const { allocation_uuid } = isObject(body) ? body : {};
-  const foreign = typeof allocation_uuid === "string" ? ["an allocation"] : [];
-  return { row: rows.reported(resource, body), foreign };
-}
-
 export async function readPorts({ service, rows }: Link, node: string): Promise<readonly Row[]> {
   return listed(await service.ask(`/v1/ports/detail?node_uuid=${node}&limit=1000`), "ports").map(
     (body) => rows.reported("port", body),
@@ -69,7 +69,7 @@ export function lowerCaseText(value: unknown): string | null {
 }
 
 export function listed(body: unknown, name: string): readonly Json[] {
-  const list = isObject(body) ? body[name] : [];
+  const list = objectOf(body)[name];
   return Array.isArray(list) ? list : [];
 }
 
@@ -127,4 +127,70 @@ async function pageOf(service: RestService, collection: string, query: string): 
     `${text} with microversion ${service.identity.version}: the API does not have this resource${node}`,
     { fix: "Check the URL of Ironic and any proxy in between, then run the same command again." },
   );
+}
+
+/** Ironic's replacement for a secret. @source facts/ironic.md 0.12 */
+const MASK = "******";
+/** Stands for a masked secret, which equals every other. */
+const MASKED: Sealed = { secret: "", of: "" };
+
+export function rowsOf(doc: RestDoc, minor: number, seal: Seal) {
+  const fields = {
+    node: carriedFields(doc, "node", minor),
+    port: carriedFields(doc, "port", minor),
+  };
+  return {
+    /** The fields of the pinned version, secrets sealed. */
+    reported(resource: Resource, body: unknown): Row {
+      const attributes = objectOf(body);
+      const owner = String(resource === "node" ? attributes.uuid : attributes.node_uuid);
+      const row: Record<string, Json> = {};
+      for (const field of fields[resource])
+        if (attributes[field] !== undefined)
+          row[field] = sealed(attributes[field], seal, owner, (value) =>
+            value === MASK ? MASKED : null,
+          );
+      const { traits } = row;
+      // The service does not order traits.
+      if (Array.isArray(traits)) row.traits = traits.map(String).toSorted();
+      return row;
+    },
+    reports: (resource: Resource, field: string) => fields[resource].has(field),
+    /** The POST body, with open secrets. */
+    body: (resource: Resource, row: Row): Row =>
+      Object.fromEntries(
+        Object.entries(createdRow(doc, resource, row, minor)).map(([field, value]) => [
+          field,
+          unsealed(value, seal),
+        ]),
+      ),
+    /** Open secrets, to remove them from messages. */
+    secrets: (row: Row) => Object.values(row).flatMap((value) => secretsIn(value, seal)),
+    same: sameOver(seal),
+  };
+}
+
+/** A masked secret cannot be compared. */
+export function sameOver(seal: Seal): SameSecret {
+  return (left, right) =>
+    isMasked(left) ||
+    isMasked(right) ||
+    left.secret === right.secret ||
+    seal.open(left) === seal.open(right);
+}
+
+function isMasked({ secret }: Sealed): boolean {
+  return secret === "";
+}
+
+export function maskedIn(value: Json): number {
+  if (!isObject(value)) return 0;
+  if (isSealed(value)) return isMasked(value) ? 1 : 0;
+  return Object.values(value).reduce<number>((sum, inner) => sum + maskedIn(inner), 0);
+}
+
+function secretsIn(value: Json, seal: Seal): readonly string[] {
+  if (!isObject(value)) return [];
+  if (isSealed(value)) return isMasked(value) ? [] : [seal.open(value)];
+  return Object.values(value).flatMap((inner) => secretsIn(inner, seal));
 }

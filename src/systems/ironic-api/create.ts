@@ -1,15 +1,15 @@
-import type { MigrationError } from "../../lib/error.ts";
+import { MigrationError } from "../../lib/error.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Resource } from "../../model/plan.ts";
 import { mayPass, pause, TRIES } from "../openstack/passing.ts";
 import { type Answer, refusedCall } from "../openstack/session.ts";
-import { type IronicRow, isAbout, type Link, listed, readReported, readRowOf } from "./body.ts";
+import { isAbout, type Link, listed, readReported } from "./body.ts";
 import { asMade } from "./move.ts";
 
 /** `now`: this call created the row. */
 type Made =
-  | { readonly view: IronicRow; readonly now: boolean }
+  | { readonly row: Row; readonly now: boolean }
   /** `none`: all responses were refusals, so nothing was created. `broke`: affects all machines. */
   | { readonly reason: string; readonly none: boolean; readonly broke?: MigrationError };
 
@@ -25,14 +25,16 @@ export async function create(link: Link, resource: Resource, row: Row): Promise<
   let none = true;
   for (let tries = 0; ; tries += 1) {
     const answer = read(await service.send("POST", path, body), row);
-    if (answer.status === 201) return { view: readRowOf(rows, resource, answer.body), now: true };
+    if (answer.status === 201) return { row: rows.reported(resource, answer.body), now: true };
     none &&= answer.status >= 400 && answer.status < 500;
     const broke = forbidden(link, `POST ${path}`, answer);
     if (broke !== null) return { reason: answer.fault, none, broke };
     if (!mayPass(answer)) return { reason: answer.fault, none };
-    const view = await readReported(link, resource, String(row.uuid));
-    if (view !== null)
-      return { view, now: !none && (resource === "port" || view.row.provision_state === "enroll") };
+    const found = await readReported(link, resource, String(row.uuid));
+    if (found !== null) {
+      const isNew = resource === "port" || found.row.provision_state === "enroll";
+      return { row: found.row, now: !none && isNew };
+    }
     const reason = await refusalOf(link, resource, row, answer);
     if (reason !== null || tries === TRIES) return { reason: reason ?? answer.fault, none };
     await pause(tries);
@@ -72,4 +74,54 @@ export function stopIfForbidden(link: Link, what: string, answer: Answer): void 
 function forbidden({ service }: Link, what: string, answer: Answer): MigrationError | null {
   const isForbidden = answer.status === 403 || answer.status === 406;
   return isForbidden ? refusedCall(service.session, what, answer) : null;
+}
+
+/** Rows to create or delete. The node is null if only ports are missing. */
+export interface AdoptedMachine {
+  readonly uuid: string;
+  readonly node: Row | null;
+  readonly ports: readonly Row[];
+}
+
+/** The ids are step ids. */
+export interface AdoptionOutcome {
+  readonly done: string[];
+  readonly found: string[];
+  readonly skipped: { readonly id: string; readonly reason: string }[];
+  failed: string | null;
+  /** The machine's objects in Ironic, for messages. Empty if none is ours. */
+  state: string;
+  /** An error that stops all machines. */
+  broke: MigrationError | null;
+}
+
+export function portId({ uuid }: Row): string {
+  return `port:${String(uuid)}`;
+}
+
+const UNKNOWN = "its objects in Ironic are unknown";
+
+export function noOutcome(): AdoptionOutcome {
+  return { done: [], found: [], skipped: [], failed: null, state: UNKNOWN, broke: null };
+}
+
+export function withState(reason: string, { state }: AdoptionOutcome): string {
+  return state === "" ? reason : `${reason}; ${state}`;
+}
+
+/** Ends with the partial outcome after an error. @param addReason adds a reason to the outcome */
+export async function toItsEnd(
+  outcome: AdoptionOutcome,
+  work: () => Promise<void>,
+  addReason: (reason: string) => void,
+): Promise<AdoptionOutcome> {
+  try {
+    await work();
+  } catch (cause) {
+    // Other errors are bugs.
+    if (!(cause instanceof MigrationError)) throw cause;
+    outcome.broke = cause;
+    addReason(`${cause.code} ${cause.message}`);
+  }
+  return outcome;
 }

@@ -4,10 +4,10 @@ import { type JsonObject, objectOf } from "../../lib/json.ts";
 import {
   FAKE,
   fakeChanges,
+  harmless,
   notAsBefore,
   protectedSince,
   swapChanges,
-  unsafe,
 } from "../../model/ironic/fake-hardware.ts";
 import { minorOf } from "../../model/ironic/rest.ts";
 import { pause } from "../openstack/passing.ts";
@@ -135,7 +135,7 @@ function exchange({ read, change }: Client) {
      */
     async fake(node: string, reason: string, before: JsonObject) {
       const refusal = await change(node, "the change to fake hardware", {
-        is: (now) => unsafe(now).length === 0,
+        is: (now) => harmless(now) === null,
         may: (now) =>
           maintenanceFault(now, reason) ??
           (now.driver === FAKE ? null : (protectedSince(before, now) ?? turned(before, now))),
@@ -239,9 +239,4 @@ function turned({ power_state: was = null }: JsonObject, now: JsonObject): strin
   const { power_state: is = null, target_power_state: goal = null } = now;
   if (is === was && (goal === null || goal === was)) return null;
   return `power_state is ${String(goal ?? is)}, and was ${String(was)}`;
-}
-
-function harmless(now: JsonObject): string | null {
-  const real = unsafe(now);
-  return real.length === 0 ? null : `it is not completely on fake hardware: ${real.join(", ")}`;
 }

@@ -5,17 +5,17 @@ import type { Row } from "../../model/machine.ts";
 import { mayPass, pause, TRIES } from "../openstack/passing.ts";
 import type { Answer } from "../openstack/session.ts";
 import { hiding, type IronicRow, type Link, readPorts, readReported } from "./body.ts";
-import { stopIfForbidden } from "./create.ts";
-import { asMade, foundState, isBeingUndone, isPassing, isUntouched, UNDOING } from "./move.ts";
-import { acceptedWrites, type NodeCall, nodeCalls } from "./node.ts";
 import {
   type AdoptedMachine,
   type AdoptionOutcome,
   noOutcome,
   portId,
+  stopIfForbidden,
   toItsEnd,
   withState,
-} from "./outcome.ts";
+} from "./create.ts";
+import { asMade, foundState, isBeingUndone, isPassing, isUntouched, UNDOING } from "./move.ts";
+import { acceptedWrites, type NodeCall, nodeCalls } from "./node.ts";
 
 type RetryPolicy = (tries: number) => boolean;
 
@@ -143,7 +143,7 @@ function reasonToSkip(
   { rows }: Link,
   node: Row | null,
   ports: readonly Row[],
-  { row, foreign }: IronicRow,
+  { row, hasAllocation }: IronicRow,
   existing: readonly Row[],
 ): string | null {
   if (node !== null) {
@@ -152,7 +152,7 @@ function reasonToSkip(
     const state = foundState(goal, row, rows.same, true);
     if (state.is === "not ours") return "it no longer has this tool's mark";
     if (state.is === "changed") return `changed since it was loaded: ${state.fields.join(", ")}`;
-    if (foreign.length > 0) return `it has ${foreign.join(" and ")} that this tool did not write`;
+    if (hasAllocation) return "it has an allocation that this tool did not write";
   }
   const planned = new Map(ports.map((port) => [port.uuid, port]));
   for (const port of existing) {

@@ -8,13 +8,12 @@ import type { Resource, Step } from "../../model/plan.ts";
 import type { Seal } from "../../model/secret.ts";
 import type { Answer } from "../openstack/session.ts";
 import { adopt } from "./adopt.ts";
-import { type Link, pages } from "./body.ts";
+import { type Link, maskedIn, pages, rowsOf } from "./body.ts";
 import { CONDUCTORS, readConductors } from "./conductors.ts";
+import type { AdoptedMachine, AdoptionOutcome } from "./create.ts";
 import type { Failpoint } from "./node.ts";
-import type { AdoptedMachine, AdoptionOutcome } from "./outcome.ts";
 import { gate, inFlight } from "./pool.ts";
 import { judgeRemoval, remove, retryPolicyOf } from "./remove.ts";
-import { maskedIn, rowsOf } from "./row.ts";
 import type { RestService } from "./service.ts";
 
 interface Driving {

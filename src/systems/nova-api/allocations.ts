@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf } from "../../lib/json.ts";
+import { isObject, type JsonObject, objectOf } from "../../lib/json.ts";
 import type { Cloud } from "../openstack/cloud.ts";
 import { PLACEMENT } from "../openstack/kinds.ts";
 import { type Answer, ask, openSession } from "../openstack/session.ts";
@@ -56,8 +56,27 @@ export async function openServerAllocations(cloud: Cloud, limit: number) {
   };
 }
 
-/** Its calls throw MigrationError N2I-E210 to N2I-E212. */
-export type ServerAllocations = Pick<
-  Awaited<ReturnType<typeof openServerAllocations>>,
-  "stateOf" | "move"
->;
+/** @param limit milliseconds per call @throws MigrationError N2I-E106, N2I-E210 to N2I-E212 */
+export async function openOffers(cloud: Cloud, limit: number) {
+  const session = await openSession(cloud, limit, PLACEMENT);
+  return {
+    /** @param inventory class: `CUSTOM_GOLD` */
+    async of(node: string, inventory: string) {
+      const body = await ask(session, `/resource_providers/${node}/inventories`);
+      const all = objectOf(objectOf(body).inventories);
+      const entry = all[inventory];
+      if (!isObject(entry)) return null;
+      const totals = new Map(
+        Object.entries(all).map(([name, one]) => [name, Number(objectOf(one).total ?? 0)]),
+      );
+      // Nova's resource tracker reserves a node that is in use or unusable.
+      return { total: Number(entry.total ?? 0), reserved: Number(entry.reserved ?? 0), totals };
+    },
+    /** Includes servers before their build. */
+    async claims(node: string) {
+      const body = await ask(session, `/resource_providers/${node}/allocations`);
+      return Object.keys(objectOf(objectOf(body).allocations));
+    },
+    close: session.close,
+  };
+}

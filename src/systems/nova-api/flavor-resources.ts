@@ -1,4 +1,5 @@
-import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
+import { orNull } from "../../lib/error.ts";
+import { isObject, type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import type { FlavorResources } from "../../model/ironic/manage.ts";
 import { ask, type ServiceSession } from "../openstack/session.ts";
 
@@ -68,4 +69,22 @@ export async function findFlavor(session: ServiceSession, ref: string): Promise<
     if (markers.has(marker)) return null;
     markers.add(marker);
   }
+}
+
+/**
+ * @returns null if this login may not list them
+ * @throws MigrationError N2I-E210, N2I-E212
+ * @source nova 26: api/openstack/compute/availability_zone.py; the default policy permits everyone
+ */
+export async function readZones(
+  session: ServiceSession,
+): Promise<ReadonlyMap<string, boolean> | null> {
+  const body = await orNull(ask(session, "/os-availability-zone"), "N2I-E211");
+  const { availabilityZoneInfo: all } = objectOf(body);
+  if (!Array.isArray(all)) return null;
+  return new Map(
+    all
+      .filter(isObject)
+      .map(({ zoneName, zoneState }) => [String(zoneName), objectOf(zoneState).available === true]),
+  );
 }

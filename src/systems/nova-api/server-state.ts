@@ -73,10 +73,7 @@ export async function isUntouched(session: ServiceSession, id: string): Promise<
 }
 
 /** Lists all servers, because Nova cannot search metadata. */
-export async function findAll(
-  session: ServiceSession,
-  mark: string,
-): Promise<readonly NovaServer[]> {
+async function findAll(session: ServiceSession, mark: string): Promise<readonly NovaServer[]> {
   const found: NovaServer[] = [];
   for await (const page of listed(session))
     for (const one of page) {
@@ -87,19 +84,32 @@ export async function findAll(
 }
 
 /**
- * Users can copy metadata, so several servers may have the run's mark.
+ * The server of a run. The response may have been lost, and the name may have changed. Users can
+ * copy metadata, so several servers may have the run's mark.
  *
  * @param instance the node's instance in Ironic, or null
  */
-export function serverStateOf(
-  all: readonly NovaServer[],
+export async function find(
+  session: ServiceSession,
+  mark: string,
   node: string,
-  instance: string | null,
-): NovaServer | null {
+  instance: string | null = null,
+): Promise<NovaServer | null> {
+  const all = await findAll(session, mark);
   const sure = all.find((one) => one.node === node || one.id === instance);
   if (sure !== undefined) return { ...sure, node };
   const unplaced = all.filter((one) => one.node === null);
   return unplaced.find((one) => unsure(one) === null) ?? unplaced[0] ?? null;
+}
+
+/** Other unscheduled servers with the mark, created by a delayed call. */
+export async function twins(
+  session: ServiceSession,
+  mark: string,
+  id: string,
+): Promise<readonly NovaServer[]> {
+  const all = await findAll(session, mark);
+  return all.filter((one) => one.id !== id && one.node === null && unsure(one) === null);
 }
 
 /** The reason why a server may be a copy. Null if it is on its node or not yet scheduled. */

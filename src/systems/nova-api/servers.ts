@@ -5,20 +5,19 @@ import { COMPUTE } from "../openstack/kinds.ts";
 import { pause } from "../openstack/passing.ts";
 import { openSession, refusedCall, type ServiceSession } from "../openstack/session.ts";
 import { type CallState, settled } from "../openstack/settled.ts";
-import { findFlavor, readFlavor } from "./flavor-resources.ts";
+import { findFlavor, readFlavor, readZones } from "./flavor-resources.ts";
 import {
-  findAll,
+  find,
   isUntouched,
   MARK,
   type MadeServer,
   type NovaServer,
   portsOn,
   read,
-  serverStateOf,
   type Turned,
+  twins,
   unsure,
 } from "./server-state.ts";
-import { readZones } from "./zones.ts";
 
 export interface ServerRequest {
   readonly name: string;
@@ -68,15 +67,10 @@ export async function openServers(
     read: (id: string) => read(session, id),
     isUntouched: (id: string) => isUntouched(session, id),
     portsOn: (id: string) => portsOn(session, id),
-    /**
-     * The response may have been lost, and the name may have changed.
-     *
-     * @param instance the node's instance in Ironic
-     */
-    find: (mark: string, node: string, instance: string | null = null) =>
-      find(at, mark, node, instance),
-    /** Other unscheduled servers with the mark, created by a delayed call. */
-    twins: (mark: string, serverId: string) => twins(at, mark, serverId),
+    /** @param instance the node's instance in Ironic */
+    find: (mark: string, node: string, instance?: string | null) =>
+      find(session, mark, node, instance),
+    twins: (mark: string, serverId: string) => twins(session, mark, serverId),
     waitUntilIdle: (id: string) => waitUntilIdle(at, id),
     /** Nova's power sync may already have stopped the server. */
     built: ({ id }: MadeServer) => reached(at, id, ["ACTIVE", "SHUTOFF"]),
@@ -94,8 +88,6 @@ interface At {
   readonly send: ServiceSession["call"];
 }
 
-type ReachedServer = Pick<NovaServer, "status" | "fault">;
-
 interface Creating {
   readonly mark: string;
   /** No earlier call used this mark. */
@@ -105,20 +97,6 @@ interface Creating {
 
 /** Called before each try. Returns the reason not to make the call. */
 type May = () => Promise<string | null>;
-
-async function find(
-  { session }: At,
-  mark: string,
-  node: string,
-  instance: string | null,
-): Promise<NovaServer | null> {
-  return serverStateOf(await findAll(session, mark), node, instance);
-}
-
-async function twins({ session }: At, mark: string, id: string): Promise<readonly NovaServer[]> {
-  const all = await findAll(session, mark);
-  return all.filter((one) => one.id !== id && one.node === null && unsure(one) === null);
-}
 
 /** Waits until Nova has no task for the server. */
 async function waitUntilIdle(at: At, id: string): Promise<NovaServer | null> {
@@ -137,7 +115,7 @@ function noEnd({ session }: At, id: string): MigrationError {
 }
 
 /** Nova writes status and task at once. Null if the server was deleted. */
-async function reached(at: At, id: string, to: readonly Turned[]): Promise<ReachedServer | null> {
+async function reached(at: At, id: string, to: readonly Turned[]): Promise<NovaServer | null> {
   for (let tries = 0; tries < MOST; tries += 1) {
     await pause(tries);
     const now = await read(at.session, id);
@@ -152,18 +130,22 @@ async function reached(at: At, id: string, to: readonly Turned[]): Promise<Reach
 /** Statuses that Nova leaves by itself or after a call. */
 const PASSING = new Set(["BUILD", "ACTIVE", "SHUTOFF"]);
 
-/** Creates the server unless one with this mark exists. */
+/**
+ * Creates the server unless one with this mark exists.
+ *
+ * @returns the server, why the project's quota refuses it and all others, or why it is refused
+ */
 async function create(
   at: At,
   spec: ServerRequest,
   { mark, isNew, may }: Creating,
-): Promise<MadeServer | OverQuota | string> {
+): Promise<MadeServer | { readonly over: string } | string> {
   let isFirst = isNew;
   let calls = isNew ? 0 : 1;
   let made: MadeServer | null = null;
   let isOver = false;
   const found = async (): Promise<MadeServer | string | null> => {
-    const server = await find(at, mark, spec.node, null);
+    const server = await find(at.session, mark, spec.node);
     return server && (unsure(server) ?? { id: server.id });
   };
   const read = async (): Promise<CallState> => {
@@ -199,11 +181,6 @@ async function create(
 
 /** @source nova 26: exception.py, OverQuota and its like; oslo.limit: ProjectOverLimit */
 const OVER = /quota|exceed|over limit/i;
-
-/** The project's quota applies to all servers. */
-interface OverQuota {
-  readonly over: string;
-}
 
 function callStateOf(reason: string | null): CallState {
   return reason === null ? "open" : { reason };

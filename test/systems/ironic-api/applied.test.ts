@@ -14,10 +14,18 @@ import { refuses } from "../../manage/in-memory.ts";
 import { authority } from "../../support/certificates.ts";
 import { type Fault, instead } from "../../support/faulty-service.ts";
 import { fleetUuid } from "../../support/fleet.ts";
-import { bothWays } from "./both-ways.ts";
-import { freeMachines, planOverRest } from "./free-machines.ts";
-import { type Living, livingIronic, machineOf, NODE, PORT } from "./living.ts";
-import { conductor, standIn } from "./stand-in.ts";
+import {
+  bothWays,
+  conductor,
+  freeMachines,
+  type Living,
+  livingIronic,
+  machineOf,
+  NODE,
+  PORT,
+  planOverRest,
+  standIn,
+} from "./living.ts";
 
 const LOCKED = { done: false, says: refuses(409, "Node a is locked by host lab, please retry") };
 const KINDS: { readonly [what: string]: Fault } = {

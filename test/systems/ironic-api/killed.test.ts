@@ -4,8 +4,7 @@ import { remove, retryPolicyOf } from "../../../src/systems/ironic-api/remove.ts
 import { pauseShorter } from "../../../src/systems/openstack/passing.ts";
 import { refuses } from "../../manage/in-memory.ts";
 import { type Fault, instead } from "../../support/faulty-service.ts";
-import { bothWays } from "./both-ways.ts";
-import { livingIronic, machineOf, NODE } from "./living.ts";
+import { bothWays, livingIronic, machineOf, NODE } from "./living.ts";
 
 before(() => pauseShorter(0));
 after(() => pauseShorter(1));

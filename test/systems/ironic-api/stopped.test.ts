@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { assertRefusal, run, runs, start } from "../../hostile/cli.ts";
-import { freeMachines, planOverRest } from "./free-machines.ts";
-import { conductor, standIn } from "./stand-in.ts";
+import { conductor, freeMachines, planOverRest, standIn } from "./living.ts";
 
 /** One more than are finished after Ctrl-C. */
 const MACHINES = 65;

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { pauseShorter } from "../../../src/systems/openstack/passing.ts";
 import { idle, instead, numberedWrites } from "../../support/faulty-service.ts";
-import { bothWays } from "./both-ways.ts";
-import { livingIronic, machineOf, NODE } from "./living.ts";
+import { bothWays, livingIronic, machineOf, NODE } from "./living.ts";
 
 before(() => pauseShorter(0));
 after(() => pauseShorter(1));

@@ -1,5 +1,5 @@
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
-import { listSpares, type SparesOptions } from "../../../switchover/spares.ts";
+import { listSpares, type SparesOptions } from "../../../switchover/switchover-plan.ts";
 import { printView } from "../../print/out.ts";
 import { sparesView } from "../../views/nodes.ts";
 import { exitWith, type ListArgs, sinkOf } from "../shared.ts";

@@ -39,8 +39,6 @@ export interface Adapter {
   readonly fault: (change: ManageChange) => Promise<string | null>;
   /** Availability zones and whether they are available; null if not applicable or unknown. */
   readonly zones: () => Promise<ReadonlyMap<string, boolean> | null>;
-  /** The record type in messages: `allocation`. */
-  readonly record: string;
 }
 
 export interface Recorded {
@@ -51,7 +49,7 @@ export interface Recorded {
 export function allocationAdapter(clients: ManageClients): Adapter {
   const recordClient = allocationClient(clients);
   return {
-    ...{ name: "allocation", record: "allocation", target: { adapter: "allocation" } },
+    ...{ name: "allocation", target: { adapter: "allocation" } },
     forward: (most, nics) => managePart(recordClient, most, nics),
     // A node with an instance or VIFs was marked, and is read again together with its record.
     comparesLater: ({ nics, instance_uuid }) =>
@@ -104,7 +102,7 @@ export async function openAdapter(
   const { project } = novaClients.servers;
   checkProject(entries, project);
   return {
-    ...{ name: "nova", record: "server" },
+    name: "nova",
     target: { adapter: "nova", ...(project !== null && { project }) },
     forward: (most, nics) => novaPart(novaClients, most, nics?.duplicates),
     comparesLater: () => false,

@@ -147,7 +147,8 @@ export function verifyManaged(
         const again = change.back === true ? "rollback" : "node manage";
         const fault = nodeFault(id, node, server, { open, mark: change.server, again });
         yield row("node", fault ?? (await adapter.fault(change)));
-        yield row(`${adapter.record} ${name}`, recordFault(record, id));
+        const kind = adapter.name === "nova" ? "server" : "allocation";
+        yield row(`${kind} ${name}`, recordFault(record, id));
         for (const port of portsBound(change))
           yield row(`port ${port}`, portFault(ports?.get(port)?.device_id, server));
       }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { ONE_BY_ONE } from "../engine/window-part.ts";
 import { MigrationError, orNull } from "../lib/error.ts";
-import { objectOf, parsedJson } from "../lib/json.ts";
+import { type JsonObject, objectOf, parsedJson } from "../lib/json.ts";
 import type { ManageClients } from "../migrate/open/services.ts";
 import type { ManageRequest, RunningNode } from "../model/ironic/manage.ts";
 import { schemaFaults } from "../model/json-schema/faults.ts";
@@ -9,6 +9,7 @@ import {
   CLOSED,
   ironicFault as fault,
   jsonReply,
+  listReply,
   mediaFault,
   type Reply,
   type ServedRequest,
@@ -85,7 +86,7 @@ export function manageableAnswer(parts: ManageableParts): (call: ServedRequest) 
     try {
       switch (action.do) {
         case "list":
-          return await listReply(at);
+          return await adoptableReply(at);
         case "manage":
           return await manageReply(at, busy);
         case "show":
@@ -99,7 +100,7 @@ export function manageableAnswer(parts: ManageableParts): (call: ServedRequest) 
   };
 }
 
-async function listReply({ parts, service }: Asking): Promise<Reply> {
+async function adoptableReply({ parts, service }: Asking): Promise<Reply> {
   const existingNics = readNics(service);
   const pendingFacts = portsOfVifs(existingNics, parts.clients.network);
   const pages = runningNodes(service, existingNics, pendingFacts, { all: false });
@@ -107,21 +108,15 @@ async function listReply({ parts, service }: Asking): Promise<Reply> {
   const { url } = service.session;
   // Reads the first page now, so that an error can set the status.
   let page = await pages.next();
-  async function* body(): AsyncGenerator<string> {
-    let before = '{"adoptable_nodes": [';
-    for (; page.done !== true; page = await pages.next()) {
-      const adoptable = page.value.filter((node) => rejectionReasons(node, portFacts).length === 0);
-      const items = adoptable
+  async function* adoptable(): AsyncGenerator<readonly JsonObject[]> {
+    for (; page.done !== true; page = await pages.next())
+      yield page.value
+        .filter((node) => rejectionReasons(node, portFacts).length === 0)
         // A request must name a network.
         .filter(({ nics }) => nics.some(({ vif }) => vif !== null))
-        .map((node) => JSON.stringify(adoptableNode(node, url)));
-      if (items.length === 0) continue;
-      yield before + items.join(", ");
-      before = ", ";
-    }
-    yield before === ", " ? "]}" : `${before}]}`;
+        .map((node) => adoptableNode(node, url));
   }
-  return { status: 200, fields: { "Content-Type": "application/json" }, body: body() };
+  return listReply("adoptable_nodes", adoptable());
 }
 
 async function manageReply(at: Asking, busy: Set<string>): Promise<Reply> {

@@ -76,6 +76,24 @@ export function jsonReply(status: number, body: unknown, fields: Reply["fields"]
   return { status, fields: { ...JSON_BODY, ...fields }, body: JSON.stringify(body) };
 }
 
+/** A list of objects, sent page by page. */
+export function listReply(
+  name: string,
+  pages: AsyncIterable<readonly object[]>,
+  fields: Reply["fields"] = {},
+): Reply {
+  async function* body(): AsyncGenerator<string> {
+    let before = `{"${name}": [`;
+    for await (const page of pages) {
+      if (page.length === 0) continue;
+      yield before + page.map((one) => JSON.stringify(one)).join(", ");
+      before = ", ";
+    }
+    yield before === ", " ? "]}" : `${before}]}`;
+  }
+  return { status: 200, fields: { ...JSON_BODY, ...fields }, body: body() };
+}
+
 /** An error in Nova's format. */
 export function faultReply(status: number, message: string, fields: Reply["fields"] = {}): Reply {
   return jsonReply(

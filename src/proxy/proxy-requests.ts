@@ -3,6 +3,7 @@ import { isObject, type Json, objectOf, textOrNull } from "../lib/json.ts";
 import {
   faultReply,
   jsonReply,
+  listReply,
   type Reply,
   type ServedRequest,
   unauthorized,
@@ -43,7 +44,7 @@ export function proxyAnswer(proxy: ProxyParts): (request: ServedRequest) => Prom
     if ("status" in who) return who;
     const { token, cached } = who;
     const decision = decide(request, cached.owner, proxy.rules());
-    if (decision.do === "answer") return decision.reply;
+    if ("status" in decision) return decision;
     const found = proxy.ironic ?? cached.endpoint;
     if (found === null)
       throw new MigrationError(
@@ -61,7 +62,7 @@ export function proxyAnswer(proxy: ProxyParts): (request: ServedRequest) => Prom
         else if (token !== null) proxy.tokens?.forget(token);
       },
     };
-    return decision.do === "list" ? listReply(at) : showReply(at, decision.ident, decision.id);
+    return decision.do === "list" ? nodesReply(at) : showReply(at, decision.ident, decision.id);
   };
 }
 
@@ -80,28 +81,21 @@ interface IronicRequest {
 const TRIED = 20;
 
 /** Streams all nodes. The next page is requested after the previous one was sent. */
-async function listReply(at: IronicRequest): Promise<Reply> {
+async function nodesReply(at: IronicRequest): Promise<Reply> {
   const first = await put(at, listQuestion(at.range, null));
   const page = first.status === 200 ? pageOf(first.body, "nodes") : null;
   if (page === null) return refusedBy(first, at);
-  const fields = { "Content-Type": "application/json", ...at.fields };
-  return { status: 200, fields, body: nodes(at, page) };
+  return listReply("nodes", nodes(at, page), at.fields);
 }
 
-async function* nodes(at: IronicRequest, first: Page): AsyncGenerator<string> {
-  let before = '{"nodes": [';
+async function* nodes(at: IronicRequest, first: Page): AsyncGenerator<readonly object[]> {
   const view = new Set<unknown>();
   for (let page: Page | null = first; page !== null; page = await pageAfter(at, page)) {
     const { uuid } = objectOf(page.items[0]);
     if (page.items.length > 0 && view.has(uuid)) throw brokeOff("Ironic lists the same page again");
     view.add(uuid);
-    const nodesJson = page.items.map((item) => JSON.stringify(nodeOf(item)));
-    if (nodesJson.length > 0) {
-      yield before + nodesJson.join(", ");
-      before = ", ";
-    }
+    yield page.items.map(nodeOf);
   }
-  yield before === ", " ? "]}" : `${before}]}`;
 }
 
 function nodeOf(item: unknown): object {

@@ -39,9 +39,9 @@ export async function whose(
   const found = await tokens.validate(token, request.globalId, () => {
     request.upstream.calls += 1;
   });
-  if (found.is === "known") return { token, cached: found.token };
-  if (found.is === "unanswered") return fault(503, unanswered("Keystone", found.reason));
-  return found.status === 401
-    ? unauthorized(keystone)
-    : fault(403, found.reason || "Keystone refuses it.");
+  if ("owner" in found) return { token, cached: found };
+  const { status, reason } = found;
+  if (status === 401) return unauthorized(keystone);
+  if (status === 503) return fault(status, unanswered("Keystone", reason));
+  return fault(status, reason || "Keystone refuses it.");
 }

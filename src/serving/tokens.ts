@@ -16,11 +16,8 @@ export interface CachedToken {
   readonly expires: number;
 }
 
-/** Keystone's result for a token. `unanswered`: Keystone gave no usable response. */
-type Validated =
-  | { readonly is: "known"; readonly token: CachedToken }
-  | { readonly is: "refused"; readonly status: 401 | 403; readonly reason: string }
-  | { readonly is: "unanswered"; readonly reason: string };
+/** A valid token, or why not. 503: Keystone gave no usable response. */
+type Validated = CachedToken | { readonly status: 401 | 403 | 503; readonly reason: string };
 
 interface Keystone {
   readonly http: Http;
@@ -61,21 +58,21 @@ export function openTokens(keystone: Keystone) {
     };
     const answer = await requestAgain(send, (one) => ("reason" in one ? one.reason : ""));
     const found = validated(answer, keystone, token, began);
-    if (found.is !== "known" || believed <= 0) return found;
-    const until = Math.min(began + believed * 1000, found.token.expires);
+    if (!("owner" in found) || believed <= 0) return found;
+    const until = Math.min(began + believed * 1000, found.expires);
     const key = hash(token);
     cache.delete(key);
     makeRoom(cache, MOST_TOKENS);
-    cache.set(key, { token: found.token, until });
+    cache.set(key, { token: found, until });
     return found;
   };
   return {
     /** @param calling called for each call to Keystone */
     async validate(token: string, id: string, calling: () => void): Promise<Validated> {
-      if (!FORM.test(token)) return { is: "refused", status: 401, reason: "" };
+      if (!FORM.test(token)) return { status: 401, reason: "" };
       const key = hash(token);
       const cached = cache.get(key);
-      if (cached !== undefined && cached.until > now()) return { is: "known", token: cached.token };
+      if (cached !== undefined && cached.until > now()) return cached.token;
       cache.delete(key);
       // Concurrent requests with one token share one validation.
       const under = asking.get(key);
@@ -116,26 +113,26 @@ function validated(
   token: string,
   began: number,
 ): Validated {
-  if ("reason" in answer) return { is: "unanswered", reason: answer.reason };
+  if ("reason" in answer) return { status: 503, reason: answer.reason };
   const { status, text } = answer;
   const reason = faultIn(answer, [token]);
   const body = parsedJson(text);
   // A proxy's error page is not a response of Keystone.
   if (isObject(objectOf(body).error)) {
     // 404: older Keystone releases, for an unknown token.
-    if (status === 401 || status === 404) return { is: "refused", status: 401, reason };
-    if (status === 403) return { is: "refused", status, reason };
+    if (status === 401 || status === 404) return { status: 401, reason };
+    if (status === 403) return { status, reason };
   }
   const owner = status === 200 && isObject(body) ? ownerOf(objectOf(body.token)) : null;
   if (owner === null || isPassing(answer))
     return {
-      is: "unanswered",
+      status: 503,
       reason: `it answered ${status}${reason === "" ? "" : `: ${reason}`}`.slice(0, 300),
     };
   const expires = Date.parse(String(objectOf(objectOf(body).token).expires_at));
-  if (expires <= began) return { is: "refused", status: 401, reason: "the token has expired" };
+  if (expires <= began) return { status: 401, reason: "the token has expired" };
   const endpoint = catalog === null ? null : endpointOf(body, catalog, catalog.types);
-  return { is: "known", token: { owner, endpoint, expires } };
+  return { owner, endpoint, expires };
 }
 
 function ownerOf(token: JsonObject): TokenOwner | null {

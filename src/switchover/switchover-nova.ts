@@ -62,10 +62,7 @@ export async function openSwitchNova(
       if (from === undefined || to === undefined) throw new Error("two nodes were asked for");
       if (isIronics && from.instances.length === 0) return null;
       const compute_id = await computeIdOf(database, instance_uuid);
-      const found = serverIn(instance_uuid, {
-        ...{ source: from, destination: to },
-        ...(compute_id !== undefined && { compute_id }),
-      });
+      const found = serverIn(instance_uuid, from, to, compute_id);
       if ("faults" in found) throw new MigrationError("N2I-E392", found.faults.join("; "));
       return { ...found.server, placement };
     },

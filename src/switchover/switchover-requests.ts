@@ -60,9 +60,8 @@ export function switchAnswer(parts: SwitchParts): (request: ServedRequest) => Pr
     const action = requestedActionOf(request.method);
     if (action === "nothing") return plain(405, "Method Not Allowed", "", { Allow: "GET, PUT" });
     if (!parts.allows(who.cached.owner)) return fault(403, DENIED);
-    const negotiated = await versionOf(parts, request);
-    const { fields } = negotiated;
-    if (negotiated.is === "refused") return plain(406, "Not Acceptable", negotiated.reason, fields);
+    const { fields, reason } = await versionOf(parts, request);
+    if (reason !== null) return plain(406, "Not Acceptable", reason, fields);
     let denied: 401 | 403 | null = null;
     const { token } = who;
     const service = callersService(parts.http, parts.clients.service, request, token, (status) => {
@@ -89,7 +88,7 @@ async function versionOf({ ranges, clients }: SwitchParts, { fields }: ServedReq
     return negotiatedOf(fields, range);
   };
   const first = await negotiate();
-  if (first.is === "served") return first;
+  if (first.reason === null) return first;
   ranges.forget(url);
   return negotiate();
 }
@@ -105,7 +104,7 @@ const TRIES = 20;
 async function switchReply(at: Asking): Promise<Reply> {
   const { parts, request, fields, owner } = at;
   const body = bodyOf(request);
-  if (body.is === "refused")
+  if ("reason" in body)
     return body.status === 415
       ? plain(415, "Unsupported Media Type", body.reason, fields)
       : fault(400, body.reason, fields);
@@ -120,9 +119,8 @@ async function switchReply(at: Asking): Promise<Reply> {
   }
   try {
     const { user_id, project_id } = owner;
-    const asker = { user_id, project_id, request: request.globalId };
-    const now = new Date().toISOString();
-    const accepted = await writeAccepted(parts.state, plan, asker, now);
+    const user = { user_id, project_id, request: request.globalId };
+    const accepted = await writeAccepted(parts.state, plan, user, new Date().toISOString());
     parts.switchings.begin(accepted, plan);
   } catch (error) {
     parts.switchings.release(plan);

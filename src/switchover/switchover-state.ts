@@ -28,29 +28,24 @@ export interface Accepted {
   readonly created_at: string;
 }
 
-interface Asker {
-  readonly user_id: string;
-  readonly project_id: string | null;
-  /** `req-UUID`. */
-  readonly request: string;
-}
-
 /**
- * Creates the run, which any command accepts. @param state the folder of all runs
+ * Creates the run, which any command accepts.
  *
+ * @param state the folder of all runs
+ * @param user of the request, for the note
  * @throws MigrationError N2I-E110, N2I-E120
  */
 export async function writeAccepted(
   state: string,
   plan: Switchover,
-  asker: Asker,
+  user: JsonObject,
   created_at: string,
 ): Promise<Accepted> {
   const run = await openRun(join(state, plan.id), { create: true });
   await markKind(run, { kind: "switchover" }, "node switchover");
   const decided = JSON.parse(JSON.stringify(plan)) as JsonObject; // of texts and lists only
   await writeNote(run, NOTE, {
-    ...{ format: FORMAT, created_at, asked_by: { ...asker } },
+    ...{ format: FORMAT, created_at, asked_by: user },
     ...{ decided, sha256: digestOf(decided) },
   });
   return { run, plan, target: plan.destination, created_at };

@@ -6,12 +6,22 @@ import { until } from "../../grenade/lib/wait.ts";
 import { inFlight } from "../../src/systems/ironic-api/pool.ts";
 import { runs, start } from "../hostile/cli.ts";
 import { NOVA_DATABASES } from "../lab/cloud/nova.ts";
+import { ironicFault } from "../lab/ironic/faulty.ts";
 import { telling } from "../lab/ironic/telling.ts";
 import { stopAndStart } from "../migrate/nova/switched.ts";
 import { comparesPower } from "../migrate/nova/two-computes.ts";
-import { type Body, dumps, hardwareOf, inventory, type NovaScene, nodeOf, novaScene, protect, type Running } from "./nova-scene.ts";
-import { ironicFault } from "../lab/ironic/faulty.ts";
 import { type Chosen, failingProxies } from "./failing-proxies.ts";
+import {
+  type Body,
+  dumps,
+  hardwareOf,
+  inventory,
+  type NovaScene,
+  nodeOf,
+  novaScene,
+  protect,
+  type Running,
+} from "./nova-scene.ts";
 
 test("C-11: a machine that runs gets a server of a real Nova, and no BMC hears of it", {
   concurrency: true,

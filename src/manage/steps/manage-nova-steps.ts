@@ -31,7 +31,7 @@ import {
 import { anothers, maintenanceFor, marked, type ServerMaking } from "./manage-nova-marks.ts";
 import { portRestored, portsFreed, requiresBinding } from "./manage-nova-ports.ts";
 
-export interface ServerStep {
+interface ServerStep {
   /** Its name in the journal. */
   readonly step: Act["step"];
   /** Repeatable. Returns null, or the reason of a failure. */

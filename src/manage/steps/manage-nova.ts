@@ -25,7 +25,7 @@ import {
   recordInUse,
   type ServerMaking,
 } from "./manage-nova-marks.ts";
-import { FORWARD, type ServerStep } from "./manage-nova-steps.ts";
+import { FORWARD } from "./manage-nova-steps.ts";
 import { blocked, blockedBy, type ManagePosition, NO_NODE, NONE } from "./manage-positions.ts";
 
 /** Machines per batch. */
@@ -81,7 +81,10 @@ export function novaPart(
 }
 
 /** After a failure on fake hardware, maintenance stops Nova from offering the node. */
-async function createOrMaintain(at: ServerMaking, step: ServerStep): Promise<string | null> {
+async function createOrMaintain(
+  at: ServerMaking,
+  step: (typeof FORWARD)[number],
+): Promise<string | null> {
   try {
     const reason = await step.make(at);
     const refusal = reason === null ? null : await maintainAfter(at);

@@ -22,7 +22,7 @@ export interface ProxyRules {
 
 /** Only `list` and `show` need a request to Ironic. */
 type ProxyDecision =
-  | { readonly do: "answer"; readonly reply: Reply }
+  | Reply
   | { readonly do: "list"; readonly fields: Reply["fields"] }
   | {
       readonly do: "show";
@@ -37,35 +37,31 @@ const NOT_FOUND = "The resource could not be found.";
 
 export function decide(request: ServedRequest, who: TokenOwner, rules: ProxyRules): ProxyDecision {
   const route = locationOf(request.method, request.path);
-  if (route === null || route.wanted.do === "nowhere") return answer(nowhere());
-  if (route.wanted.do === "options") return answer({ status: 200, fields: {}, body: "" });
+  if (route === null || route.wanted.do === "nowhere") return nowhere();
+  if (route.wanted.do === "options") return { status: 200, fields: {}, body: "" };
   const agreed = route.version === "v2" ? null : negotiatedOf(request.fields);
   const { version } = agreed ?? {};
   const fields: Reply["fields"] =
     version === undefined
       ? {}
       : { [MODERN]: `compute ${version}`, [LEGACY]: version, Vary: [MODERN, LEGACY] };
-  if (agreed?.is === "malformed") return answer(faultReply(400, malformed(agreed.version)));
+  if (agreed?.is === "malformed") return faultReply(400, malformed(agreed.version));
   if (agreed?.is === "unknown") {
     const reason = `Version ${agreed.version} is not supported by the API. Minimum is ${FIRST} and maximum is 2.${LAST}.`;
-    return answer(faultReply(406, reason));
+    return faultReply(406, reason);
   }
   const write = refusedWrite(route.wanted, request, rules, fields);
-  if (write?.first === true) return write;
+  if (write?.first === true) return write.reply;
   return (
     refusedProject(route, who, rules, fields) ??
-    (agreed?.is === "gone" ? answer(faultReply(404, NOT_FOUND, fields)) : null) ??
-    write ??
+    (agreed?.is === "gone" ? faultReply(404, NOT_FOUND, fields) : null) ??
+    write?.reply ??
     allowed(route.wanted, who, rules, fields)
   );
 }
 
 export function unknownNode(id: string, fields: Reply["fields"]): Reply {
   return faultReply(404, `Node ${id} could not be found.`, fields);
-}
-
-function answer(reply: Reply): ProxyDecision {
-  return { do: "answer", reply };
 }
 
 /** In webob's format: Nova's router, not a controller, refuses such a path. */
@@ -88,11 +84,11 @@ function refusedWrite(
   { body }: ServedRequest,
   { novaCompat }: ProxyRules,
   fields: Reply["fields"],
-): (ProxyDecision & { readonly first: boolean }) | null {
+): { readonly reply: Reply; readonly first: boolean } | null {
   if (action !== "create" && action !== "delete" && action !== "action") return null;
-  if (!novaCompat) return { ...answer(faultReply(404, NOT_FOUND, fields)), first: true };
+  if (!novaCompat) return { reply: faultReply(404, NOT_FOUND, fields), first: true };
   const { unread, message } = novaRefusal(action, body.toString("utf8"));
-  return { ...answer(faultReply(400, message, fields)), first: unread };
+  return { reply: faultReply(400, message, fields), first: unread };
 }
 
 function refusedProject(
@@ -100,11 +96,11 @@ function refusedProject(
   { project_id }: TokenOwner,
   { scoped }: ProxyRules,
   fields: Reply["fields"],
-): ProxyDecision | null {
+): Reply | null {
   if (!scoped || project === null || project === project_id) return null;
   const contextProject = project_id ?? "None";
   const message = `Malformed request URL: URL's project_id '${project}' doesn't match Context's project_id '${contextProject}'`;
-  return answer(faultReply(400, message, fields));
+  return faultReply(400, message, fields);
 }
 
 function allowed(
@@ -116,12 +112,12 @@ function allowed(
   const rule = command.do === "list" ? "list" : "show";
   if (!allows(rule, who)) {
     const refused = `Policy doesn't allow os_compute_api:os-baremetal-nodes:${rule} to be performed.`;
-    return answer(faultReply(403, refused, fields));
+    return faultReply(403, refused, fields);
   }
   if (!("id" in command)) return { do: "list", fields };
   const { id } = command;
   const ident = identOf(id, numbers);
-  return ident === null ? answer(unknownNode(id, fields)) : { do: "show", ident, id, fields };
+  return ident === null ? unknownNode(id, fields) : { do: "show", ident, id, fields };
 }
 
 /** The state of a request's Nova microversion. `gone`: Nova removed this API at 2.36. */

@@ -52,21 +52,14 @@ const [MINIMUM, MAXIMUM] = [
 /** Volume connectors exist since 1.32, storage_interface since 1.33. */
 const LEAST = 33;
 
-type NegotiatedVersion = { readonly fields: { readonly [name: string]: string } } & (
-  | { readonly is: "served" }
-  | { readonly is: "refused"; readonly reason: string }
-);
-
 /**
  * Parses the microversion like Ironic: 1.1 without a header.
  *
+ * @returns the header fields of the response, and why the version is refused, or null
  * @source ironic 21.4.4, api/controllers/base.py Version.parse_headers;
  * api/controllers/v1/__init__.py _check_version
  */
-export function negotiatedOf(
-  fields: HeaderFields,
-  { least, most }: NonNullable<Range>,
-): NegotiatedVersion {
+export function negotiatedOf(fields: HeaderFields, { least, most }: NonNullable<Range>) {
   const [low, high] = [`1.${least}`, `1.${most}`];
   const range = `[${low}, ${high}]`;
   const both = { [MINIMUM]: low, [MAXIMUM]: high };
@@ -74,7 +67,7 @@ export function negotiatedOf(
   const header = typeof found === "string" ? found : low;
   const [, major, digits] =
     /^(\d{1,9})\.(\d{1,9})$/.exec(header.toLowerCase() === "latest" ? high : header.trim()) ?? [];
-  const refused = (reason: string): NegotiatedVersion => ({ is: "refused", reason, fields: both });
+  const refused = (reason: string) => ({ reason, fields: both });
   // Unlike Ironic, also returns the supported versions, which callers need.
   if (major === undefined) return refused(`Invalid value for ${VERSION} header`);
   const minor = Number(digits);
@@ -91,20 +84,14 @@ export function negotiatedOf(
     return refused(
       `Version ${version} was requested, and a switchover needs 1.${LEAST} or later. The supported version range is: ${range}.`,
     );
-  return { is: "served", fields: { ...both, [VERSION]: version } };
+  return { reason: null, fields: { ...both, [VERSION]: version } };
 }
 
-type SwitchAction =
-  | { readonly is: "wanted"; readonly target: string | null }
-  | { readonly is: "refused"; readonly status: 400 | 415; readonly reason: string };
-
 /** `{"target_node": "<uuid or name>"}`, `{}`, or empty. */
-export function bodyOf({ body, fields }: Pick<ServedRequest, "body" | "fields">): SwitchAction {
-  const refused = (status: 400 | 415, reason: string): SwitchAction => ({
-    ...{ is: "refused", status, reason },
-  });
+export function bodyOf({ body, fields }: Pick<ServedRequest, "body" | "fields">) {
+  const refused = (status: 400 | 415, reason: string) => ({ status, reason });
   const text = body.toString("utf8");
-  if (text.trim() === "") return { is: "wanted", target: null };
+  if (text.trim() === "") return { target: null };
   const media = mediaFault(fields);
   if (media !== null) return refused(415, media);
   const sent: unknown = parsedJson(text);
@@ -113,11 +100,11 @@ export function bodyOf({ body, fields }: Pick<ServedRequest, "body" | "fields">)
   const [unknown] = Object.keys(rest);
   if (unknown !== undefined)
     return refused(400, `Unexpected attribute ${JSON.stringify(unknown.slice(0, LONGEST))}`);
-  if (target === undefined) return { is: "wanted", target: null };
+  if (target === undefined) return { target: null };
   // An empty target is an error of a script, not a request for any spare.
   if (typeof target !== "string" || identOf(target, NONE) === null)
     return refused(400, "target_node has to be the uuid or the name of a node");
-  return { is: "wanted", target };
+  return { target };
 }
 
 const LONGEST = 255;

@@ -4,17 +4,17 @@ import type { NovaStep } from "../../model/nova/nova-plan.ts";
 import { requestText } from "../../model/nova/requests.ts";
 import type { ServerLocation, SwitchedServer } from "./switching.ts";
 
-interface ServerRows {
-  readonly source: OwnedMachine;
-  readonly destination: OwnedMachine;
-  /** `instances.compute_id`; absent: no such column. */
-  readonly compute_id?: number | null;
-}
-
-/** Nova's row and its new location, or the reasons against it. @param instance uuid in Ironic */
+/**
+ * Nova's row and its new location, or the reasons against it.
+ *
+ * @param instance uuid in Ironic
+ * @param compute_id of the instance; undefined: no such column
+ */
 export function serverIn(
   instance: string,
-  { source, destination, compute_id }: ServerRows,
+  source: OwnedMachine,
+  destination: OwnedMachine,
+  compute_id: number | null | undefined,
 ): { readonly server: Omit<SwitchedServer, "placement"> } | { readonly faults: readonly string[] } {
   const tenant = source.instances.find(({ uuid }) => uuid.toLowerCase() === instance.toLowerCase());
   const [compute, ...more] = destination.computes;
@@ -68,13 +68,15 @@ function serverFaults({ uuid, task_state, vm_state, host }: Tenant): readonly st
 const GUARD = "migrating";
 
 /** A step of a switchover in Nova's rows. */
-export interface SwitchedRow {
+interface SwitchedRow {
   readonly forth: NovaStep;
   /** The first step that matches the row is performed. Null: no rollback is possible. */
   readonly back: readonly NovaStep[] | null;
 }
 
-export function serverSteps(server: SwitchedServer) {
+export function serverSteps(server: SwitchedServer): {
+  readonly [step in "hold" | "rows" | "free"]: SwitchedRow;
+} {
   const { from, to } = server;
   const guard = step(server, { ...from, task_state: null }, { ...from, task_state: GUARD });
   // The more likely row first: a starting nova-compute clears the guard.
@@ -88,7 +90,7 @@ export function serverSteps(server: SwitchedServer) {
     hold: { forth: guard, back: [invert(guard)] },
     rows: { forth: rows, back },
     free: { forth: free, back: null },
-  } satisfies { readonly [name: string]: SwitchedRow };
+  };
 }
 
 type Row = ServerLocation & { readonly task_state: string | null };

@@ -1,7 +1,7 @@
 import { type JsonObject, objectOf } from "../../lib/json.ts";
 import { inOrder } from "../../lib/streams.ts";
 import type { NovaStep } from "../../model/nova/nova-plan.ts";
-import { type SwitchedRow, serverSteps } from "../rules/server.ts";
+import { serverSteps } from "../rules/server.ts";
 import { STEP_NAMES, type SwitchStepName } from "../rules/switching.ts";
 import { field, patchOf } from "./field-changes.ts";
 import {
@@ -156,10 +156,10 @@ function clearStep(at: SwitchAt): SwitchStep {
 const reached = () => Promise.resolve(REACHED);
 
 /** `hold` stops Nova and tenants from acting on the server. */
-function serverStep(at: SwitchAt, step: "hold" | "rows" | "free"): SwitchStep {
+function serverStep(at: SwitchAt, step: keyof ReturnType<typeof serverSteps>): SwitchStep {
   const { server } = at.plan;
   if (server === null) return { inspect: reached, inspectBack: reached };
-  const { forth, back }: SwitchedRow = serverSteps(server)[step];
+  const { forth, back } = serverSteps(server)[step];
   return {
     inspect: () => rowPosition(at, [forth]),
     ...(back !== null && { inspectBack: () => rowPosition(at, back) }),

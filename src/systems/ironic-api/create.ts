@@ -7,18 +7,14 @@ import { type Answer, refusedCall } from "../openstack/session.ts";
 import { isAbout, type Link, listed, readReported } from "./body.ts";
 import { asMade } from "./move.ts";
 
-/** `now`: this call created the row. */
-type Made =
-  | { readonly row: Row; readonly now: boolean }
-  /** `none`: all responses were refusals, so nothing was created. `broke`: affects all machines. */
-  | { readonly reason: string; readonly none: boolean; readonly broke?: MigrationError };
-
 /**
  * After an unclear response it reads first, so an existing row is never created again.
  *
+ * @returns the row, and whether this call created it `now`; or the reason. `none`: all responses were
+ *   refusals, so nothing was created. `broke`: affects all machines
  * @throws MigrationError N2I-E210 without a response
  */
-export async function create(link: Link, resource: Resource, row: Row): Promise<Made> {
+export async function create(link: Link, resource: Resource, row: Row) {
   const { service, rows } = link;
   const path = `/v1/${resource}s`;
   const body = rows.body(resource, resource === "node" ? asMade(row) : row);

@@ -142,44 +142,33 @@ export function readSeveral(
   most: number,
   nics: ExistingNics["of"],
 ): Promise<readonly (RunningNode | null)[]> {
-  const of = (node: NodeIn) => nodeOf(node, nics(node.uuid));
-  return several(service, idents, most, "&detail=true", of);
+  const read = severalBy("&detail=true", (node) => nodeOf(node, nics(node.uuid)));
+  return read(service, idents, most);
 }
 
-export function readUuids(
-  service: RestService,
-  idents: readonly string[],
-  most: number,
-): Promise<readonly (string | null)[]> {
-  return several(service, idents, most, "&fields=uuid,name", ({ uuid }) => uuid);
-}
+export const readUuids = severalBy("&fields=uuid,name", ({ uuid }) => uuid);
 
 /** A detailed list queries the allocation of each node, which takes eight times as long. */
-export function readCompared(
-  service: RestService,
-  uuids: readonly string[],
-  most: number,
-): Promise<readonly (ComparedNode | null)[]> {
-  const fields =
-    "uuid,name,instance_uuid,resource_class,instance_info,extra,maintenance,maintenance_reason";
-  return several(service, uuids, most, `&fields=${fields}`, (node) => nodeOf(node, []));
-}
+export const readCompared = severalBy(
+  "&fields=uuid,name,instance_uuid,resource_class,instance_info,extra,maintenance,maintenance_reason",
+  (node): ComparedNode => nodeOf(node, []),
+);
 
-async function several<T>(
-  service: RestService,
-  idents: readonly string[],
-  most: number,
-  query: string,
-  of: (node: NodeIn) => T,
-): Promise<readonly (T | null)[]> {
-  const found =
-    idents.length < SEVERAL ? new Map<string, T>() : await inList(service, idents, query, of);
-  return inFlight(idents, most, async (ident) => {
-    const cached = found.get(isUuid(ident) ? ident.toLowerCase() : ident);
-    if (cached !== undefined) return cached;
-    const node = await readNode(service, ident);
-    return node && of(node);
-  });
+function severalBy<T>(query: string, of: (node: NodeIn) => T) {
+  return async (
+    service: RestService,
+    idents: readonly string[],
+    most: number,
+  ): Promise<readonly (T | null)[]> => {
+    const found =
+      idents.length < SEVERAL ? new Map<string, T>() : await inList(service, idents, query, of);
+    return inFlight(idents, most, async (ident) => {
+      const cached = found.get(isUuid(ident) ? ident.toLowerCase() : ident);
+      if (cached !== undefined) return cached;
+      const node = await readNode(service, ident);
+      return node && of(node);
+    });
+  };
 }
 
 async function inList<T>(

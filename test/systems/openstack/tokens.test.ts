@@ -17,7 +17,7 @@ test("of more tokens than are kept, the oldest is asked about again", async () =
   });
   const validate = async (name: string): Promise<void> => {
     const found = await tokens.validate(name, "req-x", () => undefined);
-    assert.equal(found.is, "known");
+    assert.ok("owner" in found);
   };
   for (let at = 0; at <= 10_000; at += 1) await validate(`token-${at}`);
   assert.equal(asked.length, 10_001);

@@ -21,7 +21,7 @@ import {
 /** Marks both nodes, so that a second switchover finds the first. */
 export function markStep(at: SwitchAt): SwitchStep {
   const { plan } = at;
-  const changes = SIDES.map((side) => marked(side, undefined, plan.id));
+  const changes = SIDES.map((side) => field(side, MARK, undefined, plan.id));
   let pause = SETTLES * (1 + Math.random());
   let began: number | null = null;
   let since: number | null = null;
@@ -63,10 +63,7 @@ export function markStep(at: SwitchAt): SwitchStep {
 const SETTLES = 1000;
 
 const SIDES: readonly SwitchSide[] = ["source", "destination"];
-
-function marked(side: SwitchSide, before: Json | undefined, after: Json | undefined): NodeField {
-  return { side, path: ["extra", SWITCH_MARK], before, after };
-}
+const MARK: NodeField["path"] = ["extra", SWITCH_MARK];
 
 /** Removes the instance from the source. Ironic deletes its allocation. A later step creates it. */
 export function unlinkStep(at: SwitchAt): SwitchStep {
@@ -230,7 +227,7 @@ export function releaseStep(at: SwitchAt): SwitchStep {
           ? []
           : [field(side, ["automated_clean"], false, image.automated_clean)],
       );
-      const marks = SIDES.map((side) => marked(side, plan.id, undefined));
+      const marks = SIDES.map((side) => field(side, MARK, plan.id, undefined));
       // Values that another user changed are kept.
       const { todo } = await compared(at, [...clean, ...marks], "after");
       return todo.length === 0 ? REACHED : next(todo, {});

@@ -2,7 +2,7 @@ import type { Hooks } from "../../model/change.ts";
 import { compareRow } from "../../model/compare.ts";
 import type { Row } from "../../model/machine.ts";
 import { mayPass, pause, rest, TRIES } from "../openstack/passing.ts";
-import { hiding, isAbout, type Link, lowerCaseText, readPorts, readReported } from "./body.ts";
+import { isAbout, type Link, lowerCaseText, readPorts, readReported } from "./body.ts";
 import {
   type AdoptedMachine,
   type AdoptionOutcome,
@@ -11,7 +11,6 @@ import {
   portId,
   stopIfForbidden,
   toItsEnd,
-  withState,
 } from "./create.ts";
 import { type Call, foundState, isOnTransition, nextMove, noHistory, note } from "./move.ts";
 import { acceptedWrites } from "./node.ts";
@@ -36,11 +35,12 @@ export function adopt(
   journal: ExistingRows,
 ): Promise<AdoptionOutcome> {
   const outcome = noOutcome();
-  const { link, hide } = hiding(shared, machine.node);
-  const fail = (reason: string): void => {
-    outcome.failed = withState(hide(reason), outcome);
+  const add = (reason: string): void => {
+    outcome.failed = reason;
   };
-  return toItsEnd(outcome, () => takeOn({ link, journal, outcome, fail }, machine), fail);
+  return toItsEnd(shared, machine, outcome, add, (link, fail) =>
+    takeOn({ link, journal, outcome, fail }, machine),
+  );
 }
 
 async function takeOn(at: Adoption, machine: AdoptedMachine): Promise<void> {
@@ -81,12 +81,12 @@ async function makeNode(
   const prior = owned(id) ? await readReported(link, "node", uuid) : null;
   if (prior === null) await observed({ done: [id] });
   const made = prior === null ? await create(link, "node", node) : { row: prior.row, now: false };
-  if ("reason" in made) {
+  if (made.answer !== undefined) {
     if (made.none) {
       outcome.state = "Ironic has no record of it";
       await observed({ refused: all });
     }
-    if (made.broke !== undefined) throw made.broke;
+    stopIfForbidden(link, "POST /v1/nodes", made.answer);
     fail(`POST of the node: ${made.reason}`);
     return null;
   }
@@ -139,10 +139,10 @@ async function makePorts(
     if (prior === undefined) await observed({ done: [id] });
     const made =
       prior === undefined ? await create(link, "port", port) : { row: prior, now: false };
-    if ("reason" in made) {
+    if (made.answer !== undefined) {
       const missing = ports.slice(at).filter(({ uuid }) => !byUuid.has(uuid ?? null));
       if (made.none) await observed({ refused: missing.map(portId) });
-      if (made.broke !== undefined) throw made.broke;
+      stopIfForbidden(link, "POST /v1/ports", made.answer);
       fail(`POST of ${id}: ${made.reason}`);
       return false;
     }

@@ -4,14 +4,14 @@ import type { Row } from "../../model/machine.ts";
 import type { Resource } from "../../model/plan.ts";
 import { mayPass, pause, TRIES } from "../openstack/passing.ts";
 import { type Answer, refusedCall } from "../openstack/session.ts";
-import { isAbout, type Link, listed, readReported } from "./body.ts";
+import { hiding, isAbout, type Link, listed, readReported } from "./body.ts";
 import { asMade } from "./move.ts";
 
 /**
  * After an unclear response it reads first, so an existing row is never created again.
  *
- * @returns the row, and whether this call created it `now`; or the reason. `none`: all responses were
- *   refusals, so nothing was created. `broke`: affects all machines
+ * @returns the row, and whether this call created it `now`, or the reason of the last `answer`.
+ *   `none`: all responses were refusals, so nothing was created
  * @throws MigrationError N2I-E210 without a response
  */
 export async function create(link: Link, resource: Resource, row: Row) {
@@ -23,16 +23,14 @@ export async function create(link: Link, resource: Resource, row: Row) {
     const answer = read(await service.send("POST", path, body), row);
     if (answer.status === 201) return { row: rows.reported(resource, answer.body), now: true };
     none &&= answer.status >= 400 && answer.status < 500;
-    const broke = forbidden(link, `POST ${path}`, answer);
-    if (broke !== null) return { reason: answer.fault, none, broke };
-    if (!mayPass(answer)) return { reason: answer.fault, none };
+    if (!mayPass(answer)) return { reason: answer.fault, none, answer };
     const found = await readReported(link, resource, String(row.uuid));
     if (found !== null) {
       const isNew = resource === "port" || found.row.provision_state === "enroll";
       return { row: found.row, now: !none && isNew };
     }
     const reason = await refusalOf(link, resource, row, answer);
-    if (reason !== null || tries === TRIES) return { reason: reason ?? answer.fault, none };
+    if (reason !== null || tries === TRIES) return { reason: reason ?? answer.fault, none, answer };
     await pause(tries);
   }
 }
@@ -62,14 +60,13 @@ function read(answer: Answer, { uuid }: Row): Answer {
 }
 
 /** A missing role affects all machines. */
-export function stopIfForbidden(link: Link, what: string, answer: Answer): void {
-  const broke = forbidden(link, what, answer);
-  if (broke !== null) throw broke;
-}
-
-function forbidden({ service }: Link, what: string, answer: Answer): MigrationError | null {
-  const isForbidden = answer.status === 403 || answer.status === 406;
-  return isForbidden ? refusedCall(service.session, what, answer) : null;
+export function stopIfForbidden(
+  { service }: Pick<Link, "service">,
+  what: string,
+  answer: Answer,
+): void {
+  if (answer.status === 403 || answer.status === 406)
+    throw refusedCall(service.session, what, answer);
 }
 
 /** Rows to create or delete. The node is null if only ports are missing. */
@@ -101,23 +98,30 @@ export function noOutcome(): AdoptionOutcome {
   return { done: [], found: [], skipped: [], failed: null, state: UNKNOWN, broke: null };
 }
 
-export function withState(reason: string, { state }: AdoptionOutcome): string {
-  return state === "" ? reason : `${reason}; ${state}`;
-}
-
-/** Ends with the partial outcome after an error. @param addReason adds a reason to the outcome */
+/**
+ * Works on one machine. Ends with the partial outcome after an error.
+ *
+ * @param add adds a reason to the outcome
+ */
 export async function toItsEnd(
+  shared: Link,
+  { node }: AdoptedMachine,
   outcome: AdoptionOutcome,
-  work: () => Promise<void>,
-  addReason: (reason: string) => void,
+  add: (reason: string) => void,
+  work: (link: Link, report: (reason: string) => void) => Promise<void>,
 ): Promise<AdoptionOutcome> {
+  const { link, hide } = hiding(shared, node);
+  const report = (reason: string): void => {
+    const { state } = outcome;
+    add(state === "" ? hide(reason) : `${hide(reason)}; ${state}`);
+  };
   try {
-    await work();
+    await work(link, report);
   } catch (cause) {
     // Other errors are bugs.
     if (!(cause instanceof MigrationError)) throw cause;
     outcome.broke = cause;
-    addReason(`${cause.code} ${cause.message}`);
+    report(`${cause.code} ${cause.message}`);
   }
   return outcome;
 }

@@ -2,8 +2,8 @@ import type { JsonObject } from "../../lib/json.ts";
 import type { Guard, Guarded, Guards } from "../../model/handover.ts";
 import { carriedFields, type NodeChange, type RestDoc } from "../../model/ironic/rest.ts";
 import { mayPass, pause, TRIES } from "../openstack/passing.ts";
-import { refusedCall } from "../openstack/session.ts";
 import { isAbout, lowerCaseText } from "./body.ts";
+import { stopIfForbidden } from "./create.ts";
 import { acceptedWrites, nodeCalls } from "./node.ts";
 import { inFlight } from "./pool.ts";
 import type { RestService } from "./service.ts";
@@ -44,8 +44,7 @@ export function createRestGuard(service: RestService, doc: RestDoc, most: number
         const answer = await service.send(method, path, body);
         const { status } = answer;
         const isTaken = status >= 200 && status < 300;
-        if (status === 403 || status === 406)
-          throw refusedCall(service.session, `PATCH of node ${uuid}`, answer);
+        stopIfForbidden({ service }, `PATCH of node ${uuid}`, answer);
         if (!isTaken && !mayPass(answer) && status !== 404)
           return { reason: `it is refused: ${answer.fault}` };
         if (status === 404 || tries === TRIES) return "again";

@@ -12,7 +12,6 @@ import {
   portId,
   stopIfForbidden,
   toItsEnd,
-  withState,
 } from "./create.ts";
 import { asMade, foundState, isBeingUndone, isPassing, isUntouched, UNDOING } from "./move.ts";
 import { acceptedWrites, type NodeCall, nodeCalls } from "./node.ts";
@@ -47,16 +46,13 @@ export function remove(
   foreign: ReadonlyMap<string, string>,
   retryPolicy: RetryPolicy = retryPolicyOf(0),
 ): Promise<AdoptionOutcome> {
-  const { uuid, node } = machine;
-  const { link, hide } = hiding(shared, node);
   const outcome = { ...noOutcome(), state: "" };
-  const ids = idsOf(machine);
-  const skip = (reason: string): void => {
-    const text = withState(hide(reason), outcome);
-    outcome.skipped.push(...ids.map((id) => ({ id, reason: text })));
-  };
-  const against = { foreign: foreign.get(uuid) ?? null, retryPolicy };
-  return toItsEnd(outcome, () => takeBack(link, machine, against, outcome, skip), skip);
+  const add = (reason: string): void =>
+    void outcome.skipped.push(...idsOf(machine).map((id) => ({ id, reason })));
+  const against = { foreign: foreign.get(machine.uuid) ?? null, retryPolicy };
+  return toItsEnd(shared, machine, outcome, add, (link, skip) =>
+    takeBack(link, machine, against, outcome, skip),
+  );
 }
 
 /** Predicts `remove` for an unchanged machine. */

@@ -41,9 +41,14 @@ export async function runAgent(
   options: AgentCommandOptions,
   report: (text: string) => void,
 ): Promise<void> {
-  checkIntervals(options);
+  const { host, interval, ttl } = options;
+  if (ttl < 3 * interval)
+    throw new MigrationError(
+      "N2I-E100",
+      "--ttl must be at least three times --interval, because a heartbeat may be late or lost",
+    );
   const interrupt = processContext().onInterrupt({
-    stopping: `Stopping: no further heartbeat. The lease of ${options.host} expires in ${options.ttl} s.`,
+    stopping: `Stopping: no further heartbeat. The lease of ${host} expires in ${ttl} s.`,
     reload: () => undefined,
   });
   const { signal } = interrupt;
@@ -52,21 +57,12 @@ export async function runAgent(
       while (!signal.aborted) {
         if ((await passed(pass, report)) === "fenced") await fenced(options, report);
         // Rejects only on the signal.
-        await sleep(options.interval * 1000, undefined, { signal }).catch(() => undefined);
+        await sleep(interval * 1000, undefined, { signal }).catch(() => undefined);
       }
     });
   } finally {
     interrupt.end();
   }
-}
-
-/** @throws MigrationError N2I-E100 */
-function checkIntervals({ interval, ttl }: AgentCommandOptions): void {
-  if (ttl >= 3 * interval) return;
-  throw new MigrationError(
-    "N2I-E100",
-    "--ttl must be at least three times --interval, because a heartbeat may be late or lost",
-  );
 }
 
 /** An unreachable database does not end the agent: the lease decides whether the host is up. */
@@ -86,28 +82,26 @@ async function passed(
 
 /** Runs the site's --on-fenced program. @throws MigrationError N2I-E363 always */
 async function fenced(
-  { host, onFenced }: AgentCommandOptions,
+  { host, onFenced: program }: AgentCommandOptions,
   report: (text: string) => void,
 ): Promise<never> {
-  const error = fencedError(host);
-  if (onFenced === undefined) throw error;
-  const program = {
-    name: "--on-fenced",
-    program: onFenced,
-    args: [],
-    fix: "Specify an executable program.",
-  };
-  const { HOME = "/" } = processContext().env;
-  const environment = { HOME, NOVA2IRONIC_HOST: host };
-  const { signal } = new AbortController();
-  const ran = await orMessage(
-    runProgram({ ...program, environment }, { deadline: FENCING, signal }),
-  );
-  const how = typeof ran === "string" ? ran : `ended with ${ran.status ?? "a signal"}`;
-  const isLate = typeof ran === "object" && ran.stopped === "late";
-  const ended = isLate ? `was killed after ${FENCING / 1000} s` : how;
-  report(`--on-fenced ${onFenced}: ${ended}.`);
-  throw error;
+  if (program !== undefined) {
+    const { HOME = "/" } = processContext().env;
+    const environment = { HOME, NOVA2IRONIC_HOST: host };
+    const fix = "Specify an executable program.";
+    const limits = { deadline: FENCING, signal: new AbortController().signal };
+    const ran = await orMessage(
+      runProgram({ name: "--on-fenced", program, args: [], environment, fix }, limits),
+    );
+    const ended =
+      typeof ran === "string"
+        ? ran
+        : ran.stopped === "late"
+          ? `was killed after ${FENCING / 1000} s`
+          : `ended with ${ran.status ?? "a signal"}`;
+    report(`--on-fenced ${program}: ${ended}.`);
+  }
+  throw fencedError(host);
 }
 
 function fencedError(host: string): MigrationError {

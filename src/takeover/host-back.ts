@@ -24,11 +24,7 @@ import {
 } from "./baremetal/legacy-clients.ts";
 import { liftByHand, takenByHand } from "./baremetal/legacy-fence.ts";
 import { returnMachines, withLegacy } from "./baremetal/legacy-moves.ts";
-import {
-  type LegacyMachine,
-  movedMachines,
-  startedMachines,
-} from "./baremetal/steps/legacy-started.ts";
+import { type LegacyMachine, movedMachines } from "./baremetal/steps/legacy-started.ts";
 import { type HostInputs, openHostClients } from "./host-clients.ts";
 import { withHosts } from "./host-moves.ts";
 import { backTransition, moveState } from "./rules/legacy-states.ts";
@@ -53,16 +49,19 @@ export function hostsBack(
  * Skips a machine with a changed row completely. Lifts the fence last, if no machine is skipped.
  */
 function novaBack(options: HostInputs & RollbackOptions): Rollback {
-  const { all, node = [] } = options;
+  const { all } = options;
   const about = { kind: "takeover", variant: "ironic" } as const;
   return rollbackOf(about, options, (sink, preview) => ({
     nothing: "this run has changed nothing",
     async find(run, entries) {
       const plans = await movePlans(run, entries);
       if (plans.length === 0) return null;
-      const lowerUuids = new Set(node.map((uuid) => uuid.toLowerCase()));
-      await checkNames(lowerUuids, plans);
-      const selects = ({ uuid }: PlannedMove): boolean => all || lowerUuids.has(uuid.toLowerCase());
+      const names = namesIn(options);
+      const moved: string[] = [];
+      for (const { lines } of names.size === 0 ? [] : plans)
+        for await (const batch of lines()) for (const { uuid } of batch) moved.push(uuid);
+      checkMoved(names, moved);
+      const selects = ({ uuid }: PlannedMove): boolean => all || names.has(uuid.toLowerCase());
       return { run, entries, plans, scope: { all, selects } };
     },
     async open(found, keep) {
@@ -167,36 +166,34 @@ async function* previewRowsOf(
     }
 }
 
-/** @throws MigrationError N2I-E306 */
-async function checkNames(names: ReadonlySet<string>, plans: readonly MovePlan[]): Promise<void> {
-  const unfound = new Set(names);
-  for (const { lines } of unfound.size === 0 ? [] : plans)
-    for await (const batch of lines())
-      for (const { uuid } of batch) unfound.delete(uuid.toLowerCase());
-  checkFound(unfound);
+function namesIn({ node = [] }: RollbackOptions): ReadonlySet<string> {
+  return new Set(node.map((uuid) => uuid.toLowerCase()));
 }
 
 /** @throws MigrationError N2I-E306 */
-function checkFound(unfound: ReadonlySet<string>): void {
-  if (unfound.size > 0)
-    throw new MigrationError("N2I-E306", `${[...unfound].join(", ")} was never moved by this run`);
+function checkMoved(names: ReadonlySet<string>, moved: readonly string[]): void {
+  const found = new Set(moved.map((uuid) => uuid.toLowerCase()));
+  const unfound = [...names].filter((name) => !found.has(name));
+  if (unfound.length > 0)
+    throw new MigrationError("N2I-E306", `${unfound.join(", ")} was never moved by this run`);
 }
 
 /** Rolls back from any step. The epoch increases. */
 function machinesBack(options: LegacyInputs & RollbackOptions): Rollback {
-  const { all, node = [] } = options;
+  const { all } = options;
   const about = { kind: "takeover", variant: "baremetal" } as const;
   /** Counts of a preview. A fence is a row, but not a machine. */
   const counts = { restore: 0, leave: 0 };
   return rollbackOf(about, options, (sink, preview) => ({
     nothing: "this run has changed nothing",
     async find(run, entries) {
-      const names = new Set(node.map((uuid) => uuid.toLowerCase()));
-      const machines = movedMachines(entries).filter(
-        ({ id }) => all || names.has(id.toLowerCase()),
+      const names = namesIn(options);
+      const moved = movedMachines(entries);
+      checkMoved(
+        names,
+        moved.map(({ id }) => id),
       );
-      for (const { id } of machines) names.delete(id.toLowerCase());
-      checkFound(names);
+      const machines = moved.filter(({ id }) => all || names.has(id.toLowerCase()));
       const fences: ReturnType<typeof takenByHand> = all ? takenByHand(entries) : new Map();
       return machines.length === 0 && fences.size === 0 ? null : { run, machines, fences };
     },
@@ -218,13 +215,7 @@ function machinesBack(options: LegacyInputs & RollbackOptions): Rollback {
         const { back, skipped, stopped } = await sink.during(
           "rollback",
           machines.length,
-          (progress) =>
-            returnMachines(
-              legacy,
-              (startedChanges) => startedMachines(startedChanges).filter(({ id }) => ids.has(id)),
-              reportSkipped,
-              progress,
-            ),
+          (progress) => returnMachines(legacy, ({ id }) => ids.has(id), reportSkipped, progress),
           (done) => `${counted(done.back, "machine")} returned`,
         );
         const isComplete = all && skipped === 0 && !stopped;

@@ -1,13 +1,11 @@
 import { MigrationError } from "../lib/error.ts";
-import { groupedBy } from "../lib/grouped.ts";
 import { listed, NAMES } from "../lib/text.ts";
 import { openBackend, type TargetOptions } from "../migrate/open/backend.ts";
 import { loadMappings } from "../migrate/open/documents.ts";
-import type { NovaIdentity } from "../model/nova/nova-plan.ts";
 import { hasMovedToApi } from "../model/nova/nova-release.ts";
 import { hasLogin } from "../run/cloud.ts";
 import { type Keep, keepYoungSmall, openRole } from "../run/databases.ts";
-import type { Database } from "../systems/database/open.ts";
+import { valuesBy } from "../systems/database/read.ts";
 import { readAggregates } from "../systems/nova-db/check.ts";
 import { AGGREGATES, mayRead, privileges } from "../systems/nova-db/host-rights.ts";
 import { hostMappings, hypervisorTypes, openMachines } from "../systems/nova-db/machines.ts";
@@ -46,13 +44,24 @@ export async function openHostClients(
     await mayRead(api, Object.keys(API));
     await identifyNovaApi(api, API);
   }
-  if (!hasMovedToApi(identity.schema_version)) await mayRead(database, AGGREGATES);
+  const inApi = hasMovedToApi(identity.schema_version);
+  if (!inApi) await mayRead(database, AGGREGATES);
   const tenants = asksIronic ? await openTenantsOf(options, keep, report) : null;
+  const aggregates = async (): Promise<MoveFacts["aggregates"]> => {
+    const members = inApi
+      ? api && (await readAggregates(api, "nova_api"))
+      : await readAggregates(database);
+    return members && valuesBy(members, "host", "id");
+  };
   return {
-    ...{ variant: "ironic", database, identity, tenants },
-    readFacts: () => readMoveFacts(database, identity, api),
-    aggregates: () => readMembers(database, identity, api),
-    machines: () => openMachines(database),
+    ...{ variant: "ironic", database, identity, tenants, aggregates },
+    async readFacts() {
+      // Concurrently, on a second connection next to the open transaction.
+      const all = [readComputeHosts(database), hypervisorTypes(database)] as const;
+      const [hosts, types] = await Promise.all(all);
+      const mappings = api === null ? undefined : await hostMappings(api);
+      return { identity, hosts, types, mappings, aggregates: await aggregates() };
+    },
     async planner(facts, request, acceptances) {
       const moves = createMoves(facts, request, acceptances);
       const machines = await openMachines(database);
@@ -61,7 +70,7 @@ export async function openHostClients(
           for await (const { nodes, from } of chosen(machines, scope)) {
             const tenantsByNode = await tenants?.(nodes);
             yield (await machines.of(nodes)).map((machine) =>
-              moves.machine(machine, from ?? ownerOf(machine), tenantsByNode?.get(machine.node)),
+              moves.machine(machine, from ?? hostOf(machine), tenantsByNode?.get(machine.node)),
             );
           }
         },
@@ -98,42 +107,8 @@ async function* chosen(
 }
 
 /** The host of a machine: that of its instance, which the compute node follows. */
-function ownerOf({ computes, instances }: Awaited<ReturnType<Machines["of"]>>[number]): string {
+function hostOf({ computes, instances }: Awaited<ReturnType<Machines["of"]>>[number]): string {
   return instances[0]?.host ?? computes[0]?.owner ?? "";
-}
-
-async function readMoveFacts(
-  database: Database,
-  identity: NovaIdentity,
-  api: Database | null,
-): Promise<MoveFacts> {
-  // Concurrently, on a second connection next to the open transaction.
-  const [hosts, types] = await Promise.all([readComputeHosts(database), hypervisorTypes(database)]);
-  return {
-    ...{ identity, hosts, types },
-    mappings: api === null ? undefined : await hostMappings(api),
-    aggregates: await readMembers(database, identity, api),
-  };
-}
-
-/** Host -> its aggregates; null if they are in nova_api, which was not specified. */
-async function readMembers(
-  database: Database,
-  { schema_version }: NovaIdentity,
-  api: Database | null,
-): Promise<MoveFacts["aggregates"]> {
-  const inApi = hasMovedToApi(schema_version);
-  const members = inApi
-    ? api && (await readAggregates(api, "nova_api"))
-    : await readAggregates(database);
-  return (
-    members &&
-    groupedBy(
-      members,
-      ({ host }) => host,
-      ({ id }) => id,
-    )
-  );
 }
 
 async function openTenantsOf(

@@ -15,6 +15,7 @@ import { readComputeHosts } from "../systems/nova-db/services.ts";
 import { type DownOptions, downTime } from "./host-watch.ts";
 import { readLeases } from "./leases/leases.ts";
 import { holderText, takenLocks } from "./leases/locks.ts";
+import { live } from "./leases/nodes.ts";
 import { isFenced } from "./rules/move-hosts.ts";
 
 interface Listed extends DownOptions {
@@ -84,21 +85,16 @@ async function* legacyRows(
 ): AsyncGenerator<OwnedRow> {
   await readSchema(bm);
   const extended = isExtended(await tableNames(bm), await columnNames(bm, "bm_nodes"));
-  const fenced = new Map(
-    extended ? (await readLeases(bm)).map(({ host, fenced_by }) => [host, fenced_by]) : [],
-  );
-  const locks = new Map(
-    extended
-      ? (await takenLocks(bm)).map((lock) => [lock.resource, holderText(lock)] as const)
-      : [],
-  );
+  const leases = extended ? await readLeases(bm) : [];
+  const fenced = new Map(leases.map(({ host, fenced_by }) => [host, fenced_by]));
+  const taken = extended ? await takenLocks(bm) : [];
+  const locks = new Map(taken.map((lock) => [lock.resource, holderText(lock)]));
   const fields = {
     ...{ id: number, uuid: text, service_host: text, task_state: text, instance_uuid: text },
     epoch: sql(extended ? "service_epoch" : "NULL", integer),
     silent: sql(extended ? `${clockOf(bm.engine)} - service_heartbeat_ms` : "NULL", integer),
   };
-  const live = bm.engine === "postgresql" ? "NOT deleted" : "deleted = 0";
-  for await (const page of inOrder(bm, fields, "bm_nodes", live))
+  for await (const page of inOrder(bm, fields, "bm_nodes", live(bm)))
     for (const { id, uuid, service_host, task_state, instance_uuid, epoch, silent } of page) {
       const service = hosts.get(service_host ?? "");
       const by = fenced.get(service_host ?? "") ?? null;

@@ -114,10 +114,9 @@ export function performMoves(
       }
     }
     return {
-      ...{ fenced: fenced.done, rows: moved.done, found: moved.found, stopped: moved.stopped },
-      blocked: manifest.counts.verdicts.blocked,
+      ...{ manifest, blocked: manifest.counts.verdicts.blocked, fenced: fenced.done },
+      ...{ made: moved.done, found: moved.found, stopped: moved.stopped },
       skipped: moved.excluded.map(({ line, reason }) => ({ id: `machine:${line.uuid}`, reason })),
-      hosts: manifest.from.map(({ host }) => host),
     };
   });
 }
@@ -181,15 +180,13 @@ export function isThrough({ sha256 }: MovePlan, entries: Entries): boolean {
 }
 
 export interface HostMoved {
-  /** The unit of the counts: machines, if each moves separately. */
-  readonly unit?: "machines";
-  readonly fenced: number;
-  /** Changed rows, and rows that had been changed before. */
-  readonly rows: number;
-  readonly found: number;
+  readonly manifest: MovePlan["manifest"];
   readonly blocked: number;
+  readonly fenced: number;
+  /** Changed rows, and rows that had been changed before; for nova-baremetal, machines. */
+  readonly made: number;
+  readonly found: number;
   /** Machines that another user or service changed since the plan. */
   readonly skipped: readonly SkippedRow[];
   readonly stopped: boolean;
-  readonly hosts: readonly string[];
 }

@@ -1,30 +1,28 @@
 import { basename } from "node:path";
 import { MigrationError } from "../lib/error.ts";
-import { counted } from "../lib/text.ts";
+import { counted, listed, NAMES } from "../lib/text.ts";
+import { hasReported } from "../migrate/hosts/rules/running.ts";
 import { NO_SITE } from "../migrate/mapping/site.ts";
 import { loadMappings } from "../migrate/open/documents.ts";
 import { compileSite } from "../migrate/transform/site.ts";
-import type { Acceptance } from "../model/findings.ts";
+import { type Acceptance, blocks } from "../model/findings.ts";
 import { plansIn } from "../model/journal.ts";
 import type { Machine } from "../model/machine.ts";
 import type { Site } from "../model/mapping.ts";
-import {
-  MOVES,
-  type MoveCounts,
-  type MoveMode,
-  type PlannedMove,
-} from "../model/nova/host-move.ts";
+import { MOVES, type MoveMode } from "../model/nova/host-move.ts";
 import { closing } from "../run/databases.ts";
 import { readJournal } from "../run/files/journal.ts";
 import { createPlan, PLAN, removePlans } from "../run/files/plan-folder.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
 import { type MovePlan, presentMoves } from "../run/host-files.ts";
+import { now, rest } from "../run/process-context.ts";
 import { inRun } from "../run/run.ts";
 import { saveOptions } from "../run/saved-options.ts";
 import type { Sink } from "../run/sink.ts";
 import { VERSION } from "../run/version.ts";
+import { busyInstances } from "../systems/nova-db/machines.ts";
 import type { LegacyInputs } from "./baremetal/legacy-clients.ts";
-import { type DownOptions, downTime } from "./host-watch.ts";
+import { type DownOptions, downTime, watchHost } from "./host-watch.ts";
 import { openTarget } from "./open-target.ts";
 import type { MoveFacts, MoveRequest } from "./rules/move-hosts.ts";
 import type { MoveScope, MoveTarget } from "./target.ts";
@@ -37,6 +35,15 @@ interface PlanOptions extends DownOptions, MoveScope {
 
 export interface HostPlanOptions extends LegacyInputs, PlanOptions {
   readonly run: string;
+}
+
+export interface TakeoverOptions extends HostPlanOptions {
+  readonly from: string;
+  readonly fenceCommand?: string;
+  readonly confirmedDown: boolean;
+  readonly yes?: boolean;
+  readonly settle?: number;
+  readonly plan: boolean;
 }
 
 export interface PlannedMoves extends MovePlan {
@@ -69,7 +76,10 @@ export async function makeMoves(
   const { site, sha256: siteDigest } = await siteOf(options.site);
   const planner = await target.planner(facts, request, acceptedBy(site));
   const sources = new Set<string>(options.from === undefined ? [] : [options.from]);
-  const tally = createTally();
+  const counts = {
+    ...{ machines: 0, verdicts: { move: 0, there: 0, blocked: 0 }, computes: 0, instances: 0 },
+    findings: {} as Record<string, number>,
+  };
   const plan = await createPlan(run);
   try {
     const writer = await plan.begin(MOVES, { format: "nova2ironic/moves@1" });
@@ -81,14 +91,19 @@ export async function makeMoves(
           for (const line of page) {
             // Only hosts that machines leave are read, and have their queues purged.
             if (line.verdict === "move" && line.from !== line.to) sources.add(line.from);
-            tally.add(line);
+            counts.machines += 1;
+            counts.verdicts[line.verdict] += 1;
+            for (const { table } of line.steps)
+              counts[table === "instances" ? "instances" : "computes"] += 1;
+            for (const { code } of line.findings)
+              counts.findings[code] = (counts.findings[code] ?? 0) + 1;
             const wait = writer.write(line);
             if (wait !== undefined) await wait;
           }
-          progress(tally.counts().machines);
+          progress(counts.machines);
         }
       },
-      () => `${counted(tally.counts().machines, "machine")}`,
+      () => counted(counts.machines, "machine"),
     );
     const { oldHosts: from, findings, fence } = await planner.hosts([...sources].toSorted());
     const { identity, source } = target;
@@ -99,7 +114,7 @@ export async function makeMoves(
       ...{ looked_at, ...(source === undefined ? decided : {}), target: identity },
       ...(source !== undefined && { nova_bm: source }),
       ...{ from, findings, fence, to: request.to, service_down_time: request.down },
-      ...{ counts: tally.counts(), nova: null },
+      ...{ counts, nova: null },
     };
     await plan.finish(manifest, () => Promise.resolve());
     await removePlans(run, plansIn((await readJournal(run)).entries));
@@ -108,6 +123,91 @@ export async function makeMoves(
     await plan.abandon();
     throw cause;
   }
+}
+
+export interface Planning {
+  readonly sink: Sink;
+  readonly show: (made: PlannedMoves) => Promise<void>;
+  readonly before?: () => Promise<void>;
+}
+
+/**
+ * Watches the host before the plan, because the fence compares the observed report_count.
+ *
+ * @param before runs after the watch
+ * @throws MigrationError N2I-E316
+ */
+export async function watchedPlan(
+  run: RunFolder,
+  nova: MoveTarget,
+  options: TakeoverOptions,
+  { sink, show, before }: Planning,
+): Promise<MovePlan> {
+  const watched = await watchHost(nova, options.from, await downTime(options), sink);
+  await settle(nova, options, sink);
+  await before?.();
+  const made = await makeMoves(run, nova, "takeover", options, sink);
+  for (const { id, host, report_count, last_seen_up } of made.manifest.from)
+    if (id !== null && (watched?.id !== id || hasReported(watched, { report_count, last_seen_up })))
+      throw new MigrationError("N2I-E316", `nova-compute of ${host} reported after it was watched`);
+  await show(made);
+  return made;
+}
+
+/** The API, the scheduler or a conductor may still finish requests for a dead host. */
+async function settle(
+  { database }: Pick<MoveTarget, "database">,
+  { from, settle: seconds = 0 }: TakeoverOptions,
+  { report }: Sink,
+): Promise<void> {
+  const end = now() + seconds * 1000;
+  for (let reported = false; now() < end; reported = true) {
+    const busy = await busyInstances(database, from);
+    if (busy === 0) return;
+    if (!reported)
+      report(
+        `Waiting at most ${seconds} s: ${counted(busy, "instance")} of ${from} with a task in progress.`,
+      );
+    await rest(PACE);
+  }
+}
+
+/** Milliseconds between two reads. */
+const PACE = 500;
+
+/** Confirmation in addition to Nova's row: by the operator, or by the site's fence. */
+export async function askDown(
+  { from, confirmedDown, fenceCommand, yes = false }: TakeoverOptions,
+  { machines, to }: { readonly machines: number; readonly to: string },
+  { database }: Pick<MoveTarget, "database">,
+  { confirm }: Pick<Sink, "confirm">,
+): Promise<void> {
+  if (confirmedDown) return;
+  const what = `Move ${counted(machines, "machine")} to ${to} in ${database.label}?`;
+  if (fenceCommand !== undefined) return confirm(what);
+  if (yes)
+    throw new MigrationError("N2I-E303", `--yes does not confirm that ${from} is down`, {
+      fix: "Pass --confirmed-down, or the site's fencing program with --fence-command.",
+    });
+  await confirm(`Is ${from} down, and does its nova-compute stay down? ${what}`);
+}
+
+/** @throws MigrationError N2I-E317 with the reasons, N2I-E306 for a plan without machines */
+export async function checkMovable({ manifest, lines }: MovePlan): Promise<void> {
+  const { counts, from, nova_bm } = manifest;
+  const { machines, verdicts } = counts;
+  const hosts = from.map(({ host }) => host).join(", ");
+  const whose = nova_bm === undefined ? "Ironic" : "nova-baremetal";
+  if (machines === 0)
+    throw new MigrationError("N2I-E306", `${hosts} has no machine of ${whose}`, {
+      fix: "Compare its name with: nova2ironic host list",
+    });
+  if (verdicts.blocked < machines) return;
+  const texts = new Set<string>();
+  for await (const batch of lines())
+    for (const found of batch.flatMap(({ findings }) => findings))
+      if (blocks(found)) texts.add(`${found.message} (${found.code} ${found.place})`);
+  throw new MigrationError("N2I-E317", listed([...texts], NAMES, "; "));
 }
 
 export function hostsIn({ to = [] }: Pick<PlanOptions, "to">): readonly string[] {
@@ -147,23 +247,4 @@ function acceptedBy(site: Site): (machine: string, from: string) => readonly Acc
   return (uuid, service_host) =>
     // Nova knows only these two columns.
     entries.of({ node: { uuid, service_host } } as Machine).accept;
-}
-
-function createTally() {
-  const verdicts = { move: 0, there: 0, blocked: 0 };
-  const findings: Record<string, number> = {};
-  let [computes, instances] = [0, 0];
-  return {
-    add({ verdict, steps, findings: found }: PlannedMove): void {
-      verdicts[verdict] += 1;
-      for (const { code } of found) findings[code] = (findings[code] ?? 0) + 1;
-      for (const { table } of steps)
-        if (table === "instances") instances += 1;
-        else computes += 1;
-    },
-    counts: (): MoveCounts => ({
-      machines: verdicts.move + verdicts.there + verdicts.blocked,
-      ...{ verdicts: { ...verdicts }, computes, instances, findings },
-    }),
-  };
 }

@@ -193,13 +193,27 @@ async function mayComeBack(
   sink: Sink,
   holders: () => Promise<readonly string[]>,
 ): Promise<() => Promise<void>> {
-  const silentCount = await silentAt(clients, host, plans, sink);
+  const reportCount = async (): Promise<number> => {
+    const [now] = await readBeats(clients.database, [host]);
+    return now?.report_count ?? 0;
+  };
+  const past = plans.flatMap(({ manifest }) => manifest.from.filter((one) => one.host === host));
+  /** Null: the host runs. */
+  let silentCount: number | null = await reportCount();
+  // Without an earlier read in a plan, silence is not proved. A host that ran is watched again.
+  if (past.length === 0 || past.some(({ report_count }) => (report_count ?? 0) !== silentCount)) {
+    const down = Math.max(...plans.map(({ manifest }) => manifest.service_down_time));
+    const isSilent = await isSilentAgain(clients, host, down, sink);
+    silentCount = isSilent ? await reportCount() : null;
+  }
+  const queue = queueOf(host);
+  const notPurged = `${queue} may not be empty: run rabbitmqctl purge_queue ${queue} and pass --queue-purged`;
   const check = async (): Promise<void> => {
-    const reports = silentCount !== (await countOf(clients, host));
+    const reports = silentCount !== (await reportCount());
     const reasons = [
       ...(reports ? [`nova-compute of ${host} runs again: stop it first`] : []),
       ...(await holders()),
-      ...(queuePurged ? [] : [notPurged(host)]),
+      ...(queuePurged ? [] : [notPurged]),
     ];
     if (reasons.length > 0) throw new MigrationError("N2I-E319", reasons.join("; "));
   };
@@ -211,34 +225,8 @@ function ofHost(host: string): (step: NovaStep) => boolean {
   return ({ before }) => before?.host === host;
 }
 
-/** A host that ran since its fence is watched again. Null: it runs. */
-async function silentAt(
-  clients: MoveTarget,
-  host: string,
-  plans: readonly MovePlan[],
-  sink: Sink,
-): Promise<number | null> {
-  const past = plans.flatMap(({ manifest }) => manifest.from.filter((one) => one.host === host));
-  const now = await countOf(clients, host);
-  // Without an earlier read in a plan, silence is not proved.
-  const isSilent = past.length > 0 && past.every(({ report_count }) => (report_count ?? 0) === now);
-  if (isSilent) return now;
-  const down = Math.max(...plans.map(({ manifest }) => manifest.service_down_time));
-  return (await isSilentAgain(clients, host, down, sink)) ? countOf(clients, host) : null;
-}
-
-async function countOf({ database }: MoveTarget, host: string): Promise<number> {
-  const [now] = await readBeats(database, [host]);
-  return now?.report_count ?? 0;
-}
-
 function foundIn(names: readonly string[], what: string): readonly string[] {
   return names.length === 0 ? [] : [`${what}: ${listed(names, NAMES)}`];
-}
-
-function notPurged(host: string): string {
-  const queue = queueOf(host);
-  return `${queue} may not be empty: run rabbitmqctl purge_queue ${queue} and pass --queue-purged`;
 }
 
 async function holdersText(

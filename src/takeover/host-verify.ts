@@ -101,7 +101,9 @@ async function* judged(
       (ran && (fenced || taken) && !(await isSilentAgain(target, oldHost.host, down, sink)));
     if (runs || fenced || runFences || (taken && service === undefined))
       yield judgeHost(oldHost, service, { fenced: fenced || started || !runFences, runs, started });
-    yield queueVerdict(oldHost.host, queuePurged);
+    const queue = queueOf(oldHost.host);
+    const reason = `not checked: on the broker, run rabbitmqctl purge_queue ${queue}, then pass --queue-purged`;
+    yield verdictsOf(null)(queue, queuePurged ? null : reason);
   }
 }
 
@@ -144,12 +146,6 @@ function judgeHost(
   return row(
     `nova-compute of ${host} runs again (report_count ${was}${service.report_count}): stop it. It executes its queue and takes over idle machines`,
   );
-}
-
-function queueVerdict(host: string, purged: boolean): RowVerdict {
-  const resource = queueOf(host);
-  const reason = `not checked: on the broker, run rabbitmqctl purge_queue ${resource}, then pass --queue-purged`;
-  return verdictsOf(null)(resource, purged ? null : reason);
 }
 
 /** Includes hosts in the journal, because an agent's last plan may move nothing. */

@@ -1,16 +1,15 @@
-import { MigrationError } from "../lib/error.ts";
+import { MigrationError, orNull } from "../lib/error.ts";
 import { readOsloFiles } from "../lib/files/oslo.ts";
 import { listed, NAMES } from "../lib/text.ts";
 import { hasReported } from "../migrate/hosts/rules/running.ts";
-import { blocks } from "../model/findings.ts";
+import { blocks, type Finding } from "../model/findings.ts";
 import type { OldHost } from "../model/nova/host-move.ts";
 import type { HostBeat, NovaTarget } from "../model/nova/nova-plan.ts";
 import type { MovePlan } from "../run/host-files.ts";
 import { now as moment, rest } from "../run/process-context.ts";
 import type { Sink } from "../run/sink.ts";
 import { readBeats } from "../systems/nova-db/services.ts";
-import type { HostPair, MoveFacts, MoveRequest } from "./rules/move-hosts.ts";
-import { createMoves } from "./rules/moves.ts";
+import { judgeHosts, type MoveFacts, type MoveRequest } from "./rules/move-hosts.ts";
 import type { MoveTarget } from "./target.ts";
 
 /** Milliseconds between two reads. */
@@ -47,13 +46,7 @@ export async function watchHost(
 
 /** Watches a fenced host as long as a dead one, because its clock may be wrong. */
 export async function isSilentAgain(...watched: Parameters<typeof watchHost>): Promise<boolean> {
-  return watchHost(...watched).then(
-    () => true,
-    (cause: unknown) => {
-      if (cause instanceof MigrationError && cause.code === "N2I-E316") return false;
-      throw cause;
-    },
-  );
+  return (await orNull(watchHost(...watched), "N2I-E316")) !== null;
 }
 
 export interface DownOptions {
@@ -131,14 +124,14 @@ export async function checkPairs(facts: MoveFacts, { manifest, lines }: MovePlan
   // The plan has checked the aggregates, unless --force-aggregates was specified.
   const driver = nova_bm === undefined ? {} : { driver: "baremetal" as const };
   const request: MoveRequest = { mode, to, down, forceAggregates: true, reason: "", ...driver };
-  const moves = createMoves(facts, request, () => []);
-  const pairs = new Map<string, HostPair>();
+  const pairs = new Map<string, readonly Finding[]>();
   for await (const batch of lines())
-    for (const { verdict, from, to } of batch)
-      if (verdict === "move" && from !== to) pairs.set(JSON.stringify([from, to]), { from, to });
-  const against = [...pairs.values()].flatMap(({ from, to }) =>
-    moves.judged(from, to).filter(blocks),
-  );
+    for (const { verdict, from, to } of batch) {
+      const key = JSON.stringify([from, to]);
+      if (verdict === "move" && from !== to && !pairs.has(key))
+        pairs.set(key, judgeHosts(facts, request, from, to).filter(blocks));
+    }
+  const against = [...pairs.values()].flat();
   const texts = [...new Set(against.map(({ place, message }) => `${message} (${place})`))];
   if (texts.length > 0) throw new MigrationError("N2I-E317", listed(texts, NAMES, "; "));
 }

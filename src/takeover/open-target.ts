@@ -13,6 +13,7 @@ import type { Keep } from "../run/databases.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
 import type { MovePlan } from "../run/host-files.ts";
 import type { Sink } from "../run/sink.ts";
+import { openMachines } from "../systems/nova-db/machines.ts";
 import {
   type LegacyClients,
   type LegacyInputs,
@@ -78,7 +79,7 @@ async function* compareMoves(
   location: MoveTarget,
   { plans, hosts }: Compared,
 ): AsyncGenerator<RowVerdict> {
-  const machines = await location.machines();
+  const machines = await openMachines(location.database);
   const view = new Set<string>();
   for (const { lines } of plans)
     for await (const batch of lines()) {

@@ -5,7 +5,6 @@ import type { NodeTenant, PlannedMove } from "../model/nova/host-move.ts";
 import type { NovaIdentity } from "../model/nova/nova-plan.ts";
 import type { MovePlan } from "../run/host-files.ts";
 import type { Database } from "../systems/database/open.ts";
-import type { openMachines } from "../systems/nova-db/machines.ts";
 import type { MoveFacts, MoveRequest } from "./rules/move-hosts.ts";
 import type { createMoves } from "./rules/moves.ts";
 
@@ -39,7 +38,6 @@ export interface MoveTarget {
   readonly readFacts: () => Promise<MoveFacts>;
   /** The part of `readFacts` that an agent reads often, without compute nodes. */
   readonly aggregates: () => Promise<MoveFacts["aggregates"]>;
-  readonly machines: () => ReturnType<typeof openMachines>;
   /** Reads the instance of each Ironic node; null if Ironic was not specified. */
   readonly tenants: ((nodes: readonly string[]) => Promise<ReadonlyMap<string, NodeTenant>>) | null;
   readonly planner: (

@@ -7,7 +7,6 @@ import {
   withLegacy,
 } from "../../src/takeover/baremetal/legacy-moves.ts";
 import { takeMachines } from "../../src/takeover/baremetal/legacy-take.ts";
-import { startedMachines } from "../../src/takeover/baremetal/steps/legacy-started.ts";
 import { type LegacyCloud, moveOf } from "./legacy-cloud.ts";
 
 class Death extends Error {}
@@ -20,7 +19,7 @@ interface Dying {
   readonly at: number;
 }
 
-export async function* once(moves: readonly LegacyMove[]) {
+async function* once(moves: readonly LegacyMove[]) {
   yield moves.map((move) => ({ id: move.uuid, move, computes: [], files: null, ports: [] }));
 }
 
@@ -67,7 +66,7 @@ export async function does(
       const left: string[] = [];
       const leave: Parameters<typeof returnMachines>[2] = (rows) =>
         left.push(...rows.map(({ reason: why }) => why));
-      const { back: done } = await returnMachines(own, startedMachines, leave, NOTHING);
+      const { back: done } = await returnMachines(own, () => true, leave, NOTHING);
       return { done, left };
     });
   });

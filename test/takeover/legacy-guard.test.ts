@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { moveMachines, withLegacy } from "../../src/takeover/baremetal/legacy-moves.ts";
 import { AHEAD, ago, serviceOf } from "./cloud.ts";
 import { fencedCloud, LEASE, legacyCloud, moveOf } from "./legacy-cloud.ts";
-import { does, NOTHING, once, takes } from "./legacy-does.ts";
+import { does, takes } from "./legacy-does.ts";
 import { images, rootOf, THERE } from "./legacy-trees.ts";
 
 test("an instance that is unlocked while its machine is under way is guarded once more", async (t) => {
@@ -74,20 +73,9 @@ test("a compute node that the new host made by itself stays, and the old one's c
   const before = await cloud.dump();
   const [row] = await cloud.nova("compute_nodes").where({ id: 1 });
   const made = { ...row, id: 500, service_id: 2 };
-  await cloud.withPlace(async (place) =>
-    withLegacy(await cloud.runOf("one"), place, [], { hosts: ["A", "B"] }, async (legacy) => {
-      const { deps: hands } = legacy;
-      // Between the claim and Nova's rows: B's nova-compute sees the machine as its own.
-      const claim: typeof hands.claim = async (...seen) => {
-        const epoch = await hands.claim(...seen);
-        await cloud.nova("compute_nodes").insert(made);
-        return epoch;
-      };
-      const own = { ...legacy, deps: { ...hands, claim } };
-      const all = () => once([moveOf(1)]);
-      await moveMachines(own, all, () => Promise.resolve(), NOTHING);
-    }),
-  );
+  // Between the claim and Nova's rows: B's nova-compute sees the machine as its own.
+  const meets = () => cloud.nova("compute_nodes").insert(made);
+  await does(cloud, "one", { ids: [1], dies: { point: "legacy.claimed", at: 1, meets } });
   assert.deepEqual((await cloud.rows()).computes, ["90 B 90", "91 C 91", "500 B 01"]);
   assert.deepEqual((await does(cloud, "one", { back: true })).left, []);
   assert.deepEqual((await cloud.rows()).computes, ["1 A 01", "90 B 90", "91 C 91"]);

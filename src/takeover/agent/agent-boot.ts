@@ -9,6 +9,7 @@ import { factsOf, parsePxe, uuidOf } from "../../systems/tftp/rules/pxe-config.t
 import { readText, type Tree } from "../../systems/tftp/tree.ts";
 import type { Opening } from "../baremetal/optional-services.ts";
 import { publishBoot } from "../leases/leases.ts";
+import { live } from "../leases/nodes.ts";
 
 interface Publishing extends Omit<Opening, "keep"> {
   readonly tree: Tree;
@@ -43,12 +44,11 @@ async function* publishing(
   const changed = await changedFiles(tree, published);
   const uuids = [...changed.keys()];
   if (uuids.length === 0) return;
-  const live = leases.engine === "postgresql" ? "NOT deleted" : "deleted = 0";
   const names = spellings(uuids);
   const owned = await read(
     leases,
     { instance_uuid: lower, service_host: text },
-    `bm_nodes WHERE ${live} AND instance_uuid IN (...)`,
+    `bm_nodes WHERE ${live(leases)} AND instance_uuid IN (...)`,
     names,
   );
   const mine = new Set(

@@ -13,39 +13,28 @@ import { keepLocks } from "../leases/locks.ts";
 import { nodesOf } from "../leases/nodes.ts";
 import { shareOf } from "../rules/destination.ts";
 import { isLive, judgeLeases, successorsOf } from "../rules/successors.ts";
+import type { MoveTarget } from "../target.ts";
 
 export interface Taking {
   readonly leases: Database;
   readonly host: string;
-  /** Duration of a lease in milliseconds. */
-  readonly ttl: number;
-  /** Seconds without a report after which a nova-compute is considered down. */
-  readonly down: number;
   readonly report: (text: string) => void;
-  /** Monotonic milliseconds. */
-  readonly clock: () => number;
   readonly services: () => Promise<readonly ComputeHost[]>;
   /** The site's fence. @throws MigrationError unless the host is certainly down */
-  readonly fence: ((host: string, signal: AbortSignal) => Promise<void>) | null;
-  /** Host -> its aggregates; null if unknown. */
-  readonly aggregates: () => Promise<ReadonlyMap<string, readonly number[]> | null>;
-  readonly goOn: (signal: AbortSignal) => Promise<Taken>;
+  readonly fence: (host: string) => Promise<void>;
+  readonly aggregates: MoveTarget["aggregates"];
   /** @throws MigrationError `locked` if another process works on the machines */
-  readonly take: (dead: Lease, nodes: readonly string[], signal: AbortSignal) => Promise<Taken>;
+  readonly take: (dead: Lease, nodes: readonly string[]) => Promise<Taken>;
+  readonly watch: ReturnType<typeof createWatch>;
+  readonly alarm: ReturnType<typeof createAlarm>;
+  /** Aborted if the agent must not act. */
+  readonly signal: AbortSignal;
+  /** Reports a skipped machine, whose move may be unfinished. */
+  readonly skip: (line: string) => void;
 }
 
 export interface Taken {
   readonly skipped: readonly SkippedRow[];
-}
-
-interface Around {
-  readonly parts: Taking;
-  readonly watch: ReturnType<typeof createWatch>;
-  readonly reporter: ReturnType<typeof createReporter>;
-  readonly ended: () => boolean;
-  readonly signal: AbortSignal;
-  /** Called for a skipped machine, whose move may be unfinished. */
-  readonly onSkipped: () => void;
 }
 
 /** Machines per pass. @source systems.md A4: periodic_max_workers of Ironic */
@@ -59,76 +48,69 @@ const LONGEST_PACE = 5_000;
 const REPORT = 60_000;
 
 /** One statement. Returns no dead hosts if this host must not act. */
-export async function scanLeases({ parts, watch, reporter, ended }: Around) {
-  const leases = await readLeases(parts.leases);
-  const judged = judgeLeases(leases, watch.state());
-  const mine = leases.find(({ host }) => host === parts.host);
-  reporter.alarm(judged);
-  return { leases, dead: !ended() && isLive(mine) ? judged.dead : [] };
+export async function scanLeases({ leases, host, watch, alarm, signal }: Taking) {
+  const all = await readLeases(leases);
+  const judged = judgeLeases(all, watch.state());
+  alarm(judged);
+  const mayAct = !signal.aborted && isLive(all.find((lease) => lease.host === host));
+  return { all, dead: mayAct ? judged.dead : [] };
 }
 
 /** As `scanLeases`, with Nova's current state, which may have changed during a wait. */
-async function scanNow(around: Around) {
-  around.watch.saw(await around.parts.services());
-  return scanLeases(around);
+async function scanNow(taking: Taking) {
+  taking.watch.saw(await taking.services());
+  return scanLeases(taking);
 }
 
 /** @throws MigrationError if a database does not answer, or the site's fence fails */
-export async function takeFrom(around: Around, lease: Lease): Promise<"all" | "left" | "others"> {
-  const { parts, watch, reporter, ended, signal, onSkipped } = around;
-  const { leases, host } = parts;
+export async function takeFrom(taking: Taking, lease: Lease): Promise<"all" | "left" | "others"> {
+  const { leases, host, watch, skip } = taking;
   const from = lease.host;
   // Without machines, a host is not fenced.
   if ((await machinesOf(leases, from)).length === 0) return "all";
-  if (lease.fenced_by === null && !(await fenceHost(around, from))) return "others";
+  if (lease.fenced_by === null && !(await fenceHost(taking, from))) return "others";
   const nodes = await machinesOf(leases, from);
-  const aggregates = await parts.aggregates();
+  const aggregates = await taking.aggregates();
   const processed = new Set<string>();
   for (;;) {
-    const { leases, dead } = await scanNow(around);
+    const { all, dead } = await scanNow(taking);
     const now = dead.find((one) => one.host === from);
     if (now === undefined || now.fenced_by === null) return "others";
-    const successors = successorsOf(from, leases, watch.fit(), aggregates);
-    const mine = shareOf(host, nodes, successors).filter((node) => !processed.has(node));
-    const some = mine.slice(0, PASS);
+    const mine = shareOf(host, nodes, successorsOf(from, all, watch.fit(), aggregates));
+    const some = mine.filter((node) => !processed.has(node)).slice(0, PASS);
     if (some.length === 0) break;
     for (const node of some) processed.add(node);
-    const done = await patiently({ ended, report: parts.report }, () =>
-      withoutRefusal(around, from, parts.take(now, some, signal)),
-    );
+    const done = await patiently(taking, () => takeSome(taking, now, some));
     if (done === null) return "others";
-    if (done.skipped.length > 0) onSkipped();
-    for (const { id, reason } of done.skipped)
-      reporter.reportSkipped(`${id} of ${from} was skipped: ${reason}.`);
+    for (const { id, reason } of done.skipped) skip(`${id} of ${from} was skipped: ${reason}.`);
   }
   if ((await machinesOf(leases, from)).length === 0) return "all";
   return processed.size > 0 ? "left" : "others";
 }
 
 /** A refusal for some machines must not stop the takeover of the others. */
-async function withoutRefusal(
-  { reporter, onSkipped }: Pick<Around, "reporter" | "onSkipped">,
-  from: string,
-  taking: Promise<Taken>,
+async function takeSome(
+  { take, skip }: Taking,
+  dead: Lease,
+  nodes: readonly string[],
 ): Promise<Taken> {
   try {
-    return await taking;
+    return await take(dead, nodes);
   } catch (error) {
     if (!(error instanceof MigrationError) || isLocked(error) || isUnanswered(error)) throw error;
-    onSkipped();
-    reporter.reportSkipped(`Machines of ${from} were skipped: ${error.message}.`);
+    skip(`Machines of ${dead.host} were skipped: ${error.message}.`);
     return { skipped: [] };
   }
 }
 
 /** Reports the wait after one minute, two, four and so on. Null if it was stopped. */
 export async function patiently<T>(
-  { ended, report }: Pick<Around, "ended"> & Pick<Taking, "report">,
+  { signal, report }: Pick<Taking, "signal" | "report">,
   act: () => Promise<T>,
 ): Promise<T | null> {
   const [since, began] = [`${new Date().toISOString().slice(0, 19)}Z`, moment()];
   let due = REPORT;
-  for (let tried = 1; !ended(); tried += 1) {
+  for (let tried = 1; !signal.aborted; tried += 1) {
     try {
       return await act();
     } catch (error) {
@@ -149,20 +131,18 @@ function isLocked({ exit }: MigrationError): boolean {
 }
 
 /** Fences under a lock. Returns whether the host is fenced, also by another agent. */
-async function fenceHost(around: Around, from: string): Promise<boolean> {
-  const { parts, ended, signal } = around;
-  const { leases, host, report } = parts;
+async function fenceHost(taking: Taking, from: string): Promise<boolean> {
+  const { leases, host, report, fence } = taking;
   const request = { owner: `agent of ${host}`, ttl: LOCK };
-  const lock = () => keepLocks(leases, [`host:${from}`], request);
-  const locks = await patiently({ ended, report }, lock);
+  const locks = await patiently(taking, () => keepLocks(leases, [`host:${from}`], request));
   if (locks === null) return false;
   try {
     // The wait for the lock, or the site's fence, may have taken minutes.
-    const before = await readAgain(around, from);
+    const before = await readAgain(taking, from);
     if (before?.fenced_by !== null) return before !== null;
-    await parts.fence?.(from, signal);
+    await fence(from);
     await locks.renew();
-    const now = await readAgain(around, from);
+    const now = await readAgain(taking, from);
     if (now === null || now.epoch !== before.epoch) return false;
     if (!(await fenceLease(leases, now, host))) return false;
     report(`${from} is dead: fenced by ${host}.`);
@@ -173,13 +153,13 @@ async function fenceHost(around: Around, from: string): Promise<boolean> {
 }
 
 /** The lease of a host that is still dead and has machines for this host, or null. */
-async function readAgain(around: Around, from: string): Promise<Lease | null> {
-  const { parts, watch, ended } = around;
-  const { leases, dead } = await scanNow(around);
-  const lease = dead.find(({ host }) => host === from);
-  if (lease === undefined || ended()) return null;
-  const successors = successorsOf(from, leases, watch.fit(), await parts.aggregates());
-  const mine = shareOf(parts.host, await machinesOf(parts.leases, from), successors);
+async function readAgain(taking: Taking, from: string): Promise<Lease | null> {
+  const { leases, host, watch, signal } = taking;
+  const { all, dead } = await scanNow(taking);
+  const lease = dead.find((one) => one.host === from);
+  if (lease === undefined || signal.aborted) return null;
+  const successors = successorsOf(from, all, watch.fit(), await taking.aggregates());
+  const mine = shareOf(host, await machinesOf(leases, from), successors);
   return mine.length > 0 ? lease : null;
 }
 
@@ -189,27 +169,18 @@ async function machinesOf(leases: Database, host: string): Promise<readonly stri
   return nodes;
 }
 
-const LINES = 1000;
-
-export function createReporter(report: (text: string) => void) {
-  let alarm = "";
-  const reported = new Set<string>();
-  return {
-    alarm({ alarm: hosts, of }: Pick<ReturnType<typeof judgeLeases>, "alarm" | "of">): void {
-      const names = hosts.join(", ");
-      if (names !== alarm)
-        report(
-          names === ""
-            ? "ALARM ended: most leases are renewed again."
-            : `ALARM: the leases of ${names} expired at the same time, ${hosts.length} of ${counted(of, "unfenced host")}. No further host is taken over. Check the clock and the network of the database.`,
-        );
-      alarm = names;
-    },
-    reportSkipped(line: string): void {
-      if (reported.size === LINES) reported.clear();
-      if (!reported.has(line)) report(line);
-      reported.add(line);
-    },
+/** Reports the beginning and the end of an alarm. */
+export function createAlarm(report: (text: string) => void) {
+  let reported = "";
+  return ({ alarm, of }: Pick<ReturnType<typeof judgeLeases>, "alarm" | "of">): void => {
+    const names = alarm.join(", ");
+    if (names !== reported)
+      report(
+        names === ""
+          ? "ALARM ended: most leases are renewed again."
+          : `ALARM: the leases of ${names} expired at the same time, ${alarm.length} of ${counted(of, "unfenced host")}. No further host is taken over. Check the clock and the network of the database.`,
+      );
+    reported = names;
   };
 }
 
@@ -238,18 +209,19 @@ export function createWatch(down: number, clock: () => number) {
           !isUp(service, down) &&
           clock() - (reports.get(service.host)?.since ?? clock()) >= down * 1000,
       );
-      return {
-        live: new Set(services.map(({ host }) => host)),
-        silent: new Set(silent.map(({ host }) => host)),
-      };
+      return { live: hostsOf(services), silent: hostsOf(silent) };
     },
     /** Hosts that Nova schedules to. */
-    fit(): ReadonlySet<string> {
-      const fit = services.filter(
-        (service) =>
-          isUp(service, down) && service.disabled !== true && service.forced_down !== true,
-      );
-      return new Set(fit.map(({ host }) => host));
-    },
+    fit: (): ReadonlySet<string> =>
+      hostsOf(
+        services.filter(
+          (service) =>
+            isUp(service, down) && service.disabled !== true && service.forced_down !== true,
+        ),
+      ),
   };
+}
+
+function hostsOf(services: readonly ComputeHost[]): ReadonlySet<string> {
+  return new Set(services.map(({ host }) => host));
 }

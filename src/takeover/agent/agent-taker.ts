@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { MigrationError, orNull } from "../../lib/error.ts";
+import type { SkippedRow } from "../../model/change.ts";
 import type { ComputeHost } from "../../model/nova/host-move.ts";
 import type { Lease } from "../../model/nova/leases.ts";
 import type { Keep } from "../../run/databases.ts";
@@ -19,7 +20,7 @@ import { type DownOptions, downTime } from "../host-watch.ts";
 import { takenLocks } from "../leases/locks.ts";
 import { ownersAmong } from "../leases/nodes.ts";
 import {
-  createReporter,
+  createAlarm,
   createWatch,
   patiently,
   scanLeases,
@@ -37,79 +38,84 @@ export interface TakeOptions extends LegacyInputs, DownOptions {
   readonly fenceCommand?: string;
 }
 
-/** @throws MigrationError as `openLegacyClients` */
+/** @param clock monotonic milliseconds @throws MigrationError as `openLegacyClients` */
 export async function openTaker(
   options: TakeOptions & { readonly host: string; readonly ttl: number },
-  around: Pick<Taking, "leases" | "services" | "report" | "clock">,
+  around: Pick<Taking, "leases" | "services" | "report"> & { readonly clock: () => number },
   keep: Keep,
 ) {
-  const { leases, report } = around;
+  const { leases, report, clock } = around;
   const { host, ttl, run = "", fenceCommand } = options;
   await openRun(run, { create: true });
   const clients = await openLegacyClients(options, keep, { readOnly: false }, report);
   const down = await downTime(options);
+  const ending = new AbortController();
+  const { signal } = ending;
   /** One run per dead host, which can be inspected and rolled back separately. */
-  const inDeath = (
-    name: string,
-    take: Pick<Parameters<typeof takeMachines>[2], "from" | "nodes" | "signal">,
-  ) =>
+  const takeIn = (name: string, from: string, nodes: readonly string[]): Promise<Taken> =>
     inRun(
       join(run, name),
       "host agent",
       { kind: "takeover", variant: "baremetal", create: true },
       async (folder) => {
         await saveOptions(folder, "host", options);
-        return takeMachines(folder, clients, { ...take, to: host, agent: host, down }, { report });
+        const request = { from, to: host, agent: host, nodes, down, signal };
+        return takeMachines(folder, clients, request, { report });
       },
     );
-  return createTaker({
-    ...around,
-    ...{ host, ttl: ttl * 1000, down },
-    fence:
-      fenceCommand === undefined
-        ? null
-        : (from, signal) => askFence({ fenceCommand, from, run }, signal, { report }),
-    aggregates: clients.aggregates,
-    async goOn(signal) {
-      const taken: Taken[] = [];
-      for (const [name, from] of await unfinishedIn(run))
-        taken.push(await refusedAs(name, inDeath(name, { from, nodes: [], signal })));
-      const skipped = taken.flatMap((one) => one.skipped);
-      const reported = new Set(skipped.map(({ id }) => id));
-      const unfinished = (await unfinishedMoves(leases, host)).filter(
-        (uuid) => !reported.has(`machine:${uuid}`),
-      );
-      const locks = unfinished.length === 0 ? [] : await takenLocks(leases);
-      for (const uuid of unfinished) {
-        const lock = locks.find(({ resource }) => resource === `node:${uuid.toLowerCase()}`);
-        const whose = lock === undefined ? "another run" : lock.owner;
-        const late = lock !== undefined && lock.remaining <= 0 ? ", whose lock has expired" : "";
-        skipped.push({
-          id: `machine:${uuid}`,
-          reason: `its move is unfinished, by ${whose}${late}`,
-        });
-      }
-      return { skipped };
+  return createTaker(
+    {
+      ...{ ...around, host, signal, aggregates: clients.aggregates },
+      ...{ watch: createWatch(down, clock), alarm: createAlarm(report) },
+      fence: (from) =>
+        askFence({ ...(fenceCommand && { fenceCommand }), from, run }, signal, around),
+      take: ({ host: from, epoch }, nodes) =>
+        takeIn(`${encodeURIComponent(from)}-${epoch}`, from, nodes),
     },
-    take: ({ host: from, epoch }, nodes, signal) =>
-      inDeath(`${encodeURIComponent(from)}-${epoch}`, { from, nodes, signal }),
-  });
+    { clock, ttl: ttl * 1000, ending },
+    () => finishMoves(leases, host, run, (name, from) => takeIn(name, from, [])),
+  );
+}
+
+/** Finishes the moves of all runs in the folder. Returns the machines that remain unfinished. */
+async function finishMoves(
+  leases: Database,
+  host: string,
+  run: string,
+  finish: (name: string, from: string) => Promise<Taken>,
+): Promise<Taken> {
+  const skipped: SkippedRow[] = [];
+  for (const entry of await readdir(run, { withFileTypes: true })) {
+    const { name } = entry;
+    const from = entry.isDirectory() ? deadIn(name) : null;
+    if (from === null || !(await isOpen(join(run, name)))) continue;
+    try {
+      skipped.push(...(await finish(name, from)).skipped);
+    } catch (error) {
+      // A bad folder must not stop others.
+      if (!(error instanceof MigrationError) || isUnanswered(error)) throw error;
+      skipped.push({ id: `run:${name}`, reason: error.message });
+    }
+  }
+  const reported = new Set(skipped.map(({ id }) => id));
+  const unfinished = (await unfinishedMoves(leases, host)).filter(
+    (uuid) => !reported.has(`machine:${uuid}`),
+  );
+  const locks = unfinished.length === 0 ? [] : await takenLocks(leases);
+  for (const uuid of unfinished) {
+    const lock = locks.find(({ resource }) => resource === `node:${uuid.toLowerCase()}`);
+    const whose = lock === undefined ? "another run" : lock.owner;
+    const late = lock !== undefined && lock.remaining <= 0 ? ", whose lock has expired" : "";
+    const reason = `its move is unfinished, by ${whose}${late}`;
+    skipped.push({ id: `machine:${uuid}`, reason });
+  }
+  return { skipped };
 }
 
 /** Machines with an unfinished move to the host. */
 async function unfinishedMoves(leases: Database, host: string): Promise<readonly string[]> {
   const mine = "bm_nodes WHERE service_host = ? AND task_state = 'migrating' ORDER BY id";
   return (await read(leases, { uuid: text }, mine, [host])).flatMap(({ uuid }) => uuid ?? []);
-}
-
-/** Unfinished runs, with the hosts that their machines leave. */
-async function unfinishedIn(run: string): Promise<ReadonlyMap<string, string>> {
-  const open = new Map<string, string>();
-  for (const entry of await readdir(run, { withFileTypes: true })) {
-    const from = entry.isDirectory() ? deadIn(entry.name) : null;
-    if (from !== null && (await isOpen(join(run, entry.name)))) open.set(entry.name, from);
-  }
-  return open;
 }
 
 /** An unclaimed machine may have a guard. An unreadable run counts as unfinished to report it. */
@@ -127,73 +133,80 @@ function deadIn(name: string): string | null {
   }
 }
 
-/** A bad folder must not stop others. @throws MigrationError if a database does not answer */
-async function refusedAs(name: string, taking: Promise<Taken>): Promise<Taken> {
-  try {
-    return await taking;
-  } catch (error) {
-    if (!(error instanceof MigrationError) || isUnanswered(error)) throw error;
-    return { skipped: [{ id: `run:${name}`, reason: error.message }] };
-  }
+/** Lines of skipped machines that are remembered, because each is reported once. */
+const LINES = 1000;
+
+interface Timing {
+  readonly clock: () => number;
+  /** Milliseconds until the next attempt. */
+  readonly ttl: number;
+  readonly ending: AbortController;
 }
 
-const NONE = { skipped: [] };
-
-function createTaker(parts: Taking) {
-  const { ttl, down, report, clock } = parts;
-  const watch = createWatch(down, clock);
-  const ending = new AbortController();
-  const { signal } = ending;
-  const ended = (): boolean => signal.aborted;
-  /** When to resume unfinished moves of this host; null: none. */
-  let goOnAt: number | null = 0;
-  const onSkipped = (): void => {
-    goOnAt ??= clock() + ttl;
-  };
-  const around = { parts, watch, reporter: createReporter(report), ended, signal, onSkipped };
+/** @param finish resumes unfinished moves of this host */
+function createTaker(
+  parts: Omit<Taking, "skip">,
+  { clock, ttl, ending }: Timing,
+  finish: () => Promise<Taken>,
+) {
   const work = createWork();
-  const { settled, ...hosts } = createSilent(watch, clock);
+  const reported = new Set<string>();
+  /** When to resume unfinished moves of this host; null: none. */
+  let finishAt: number | null = 0;
+  const { settled, waits, openHosts } = createSilent(parts.watch, clock);
   /** Whether to leave the next interval to other work, and whether to check settled hosts then. */
   let [rests, rechecks] = [false, false];
+  const taking: Taking = {
+    ...parts,
+    skip(line) {
+      finishAt ??= clock() + ttl;
+      if (reported.size === LINES) reported.clear();
+      if (!reported.has(line)) parts.report(line);
+      reported.add(line);
+    },
+  };
 
-  async function takeAll(dead: readonly Lease[]): Promise<void> {
-    for (const lease of dead) {
-      const { host } = lease;
-      const again = (): void => hosts.wait(host, clock() + ttl);
-      try {
-        const round = await takeFrom(around, lease);
-        if (round === "all") settled.add(host);
-        // Another host may take over the machines, or an operator may solve the problem.
-        else if (round === "left") again();
-      } catch (error) {
-        reportFailure(parts, host, error, ended());
-        onSkipped();
-        if (!isUnanswered(error)) again();
-      }
+  /** Errors of the environment do not end the agent. @throws any other error */
+  function reportFailure(what: string, error: unknown): void {
+    if (!(error instanceof MigrationError)) throw error;
+    const again = ending.signal.aborted ? "" : " Another attempt follows.";
+    parts.report(`Takeover of ${what}: ${error.message}.${again}`);
+    finishAt ??= clock() + ttl;
+  }
+
+  async function finishAll(): Promise<void> {
+    try {
+      const done = await patiently(taking, finish);
+      for (const { id, reason } of done?.skipped ?? [])
+        taking.skip(`${id} was skipped: ${reason}.`);
+    } catch (error) {
+      reportFailure("unfinished moves", error);
     }
   }
 
-  async function goOn(): Promise<void> {
-    try {
-      const { skipped } = (await patiently({ ended, report }, () => parts.goOn(signal))) ?? NONE;
-      if (skipped.length > 0) onSkipped();
-      for (const { id, reason } of skipped)
-        around.reporter.reportSkipped(`${id} was skipped: ${reason}.`);
-    } catch (error) {
-      reportFailure(parts, "unfinished moves", error, ended());
-      onSkipped();
+  async function takeAll(dead: readonly Lease[]): Promise<void> {
+    for (const lease of dead) {
+      try {
+        const round = await takeFrom(taking, lease);
+        if (round === "all") settled.add(lease.host);
+        // Another host may take over the machines, or an operator may solve the problem.
+        else if (round === "left") waits.set(lease.host, clock() + ttl);
+      } catch (error) {
+        reportFailure(lease.host, error);
+        if (!isUnanswered(error)) waits.set(lease.host, clock() + ttl);
+      }
     }
   }
 
   return {
     /** Makes at most one statement for all compute hosts in Nova. @returns whether it made one */
     async attempt(services: readonly ComputeHost[]): Promise<boolean> {
-      watch.saw(services);
-      const open = hosts.open();
+      parts.watch.saw(services);
+      const open = openHosts();
       if (work.isRunning()) return false;
-      if (goOnAt !== null && clock() >= goOnAt) {
-        goOnAt = null;
-        work.start(goOn);
+      if (finishAt !== null && clock() >= finishAt) {
+        finishAt = null;
+        work.start(finishAll);
         return true;
       }
       // After an attempt without result, the next interval is left to other work.
@@ -207,10 +220,10 @@ function createTaker(parts: Taking) {
         return true;
       }
       rechecks = true;
-      const { leases: alive, dead } = await scanLeases(around);
+      const { all, dead } = await scanLeases(taking);
       // A host without a lease may keep its machines until it reports with one.
-      const leased = new Set(alive.map(({ host }) => host));
-      for (const host of open) if (!leased.has(host)) hosts.wait(host, Number.POSITIVE_INFINITY);
+      for (const host of open)
+        if (!all.some((lease) => lease.host === host)) waits.set(host, Number.POSITIVE_INFINITY);
       const todo = dead.filter(({ host }) => open.includes(host));
       rests = todo.length === 0;
       if (!rests) work.start(() => takeAll(todo));
@@ -227,34 +240,18 @@ function createTaker(parts: Taking) {
   };
 }
 
-function createSilent(watch: ReturnType<typeof createWatch>, clock: () => number) {
+function createSilent(watch: Taking["watch"], clock: () => number) {
   /** Hosts without machines, until they report or receive a machine. */
   const settled = new Set<string>();
-  /** Earliest time of the next attempt, unless they report. */
-  const later = new Map<string, number>();
-  return {
-    settled,
-    wait(host: string, until: number): void {
-      later.set(host, until);
-    },
-    open(): readonly string[] {
-      const { silent } = watch.state();
-      for (const host of settled) if (!silent.has(host)) settled.delete(host);
-      for (const [host, at] of later) if (!silent.has(host) || at <= clock()) later.delete(host);
-      return [...silent].filter((host) => !settled.has(host) && !later.has(host));
-    },
+  /** Earliest time of the next attempt, unless the host reports. */
+  const waits = new Map<string, number>();
+  const openHosts = (): readonly string[] => {
+    const { silent } = watch.state();
+    for (const host of settled) if (!silent.has(host)) settled.delete(host);
+    for (const [host, at] of waits) if (!silent.has(host) || at <= clock()) waits.delete(host);
+    return [...silent].filter((host) => !settled.has(host) && !waits.has(host));
   };
-}
-
-/** Errors of the environment do not end the agent. @throws any other error */
-function reportFailure(
-  { report }: Pick<Taking, "report">,
-  what: string,
-  error: unknown,
-  ends: boolean,
-) {
-  if (!(error instanceof MigrationError)) throw error;
-  report(`Takeover of ${what}: ${error.message}.${ends ? "" : " Another attempt follows."}`);
+  return { settled, waits, openHosts };
 }
 
 function createWork() {

@@ -57,13 +57,16 @@ export async function openBoots(options: BootInputs, opening: Opening) {
   const tilera = /tilera/i.test(setting("driver") ?? "");
   const trees =
     tree === undefined ? null : { tree, from, served: servedAs(setting("tftp_root") ?? tree.root) };
-  const images = trees && (await imagesFor(options, opening, setting, trees.tree.root));
-  const inspectBoots = trees && inspector(options, opening.leases, setting, images, trees);
+  const images =
+    trees !== null && hasLogin(options)
+      ? await openBootImages(options, opening, setting, trees.tree.root)
+      : null;
+  const files = trees && filesIn(options, opening.leases, setting, images, trees);
   return {
     async findings(
       machines: readonly BootMachine[],
     ): Promise<ReadonlyMap<number, readonly Finding[]>> {
-      const boots = await inspectBoots?.(machines);
+      const boots = await files?.inspectAll(machines);
       return new Map(
         machines.map(({ id, instance }) => {
           const of = `instance ${instance}`;
@@ -88,76 +91,60 @@ export async function openBoots(options: BootInputs, opening: Opening) {
       return findingIf(kind === "absent", "N2I-D289", tree.root, "pxelinux.0 is missing");
     },
     /** Null without --tftp-root. */
-    files: trees && inspectBoots && filesIn(trees, inspectBoots, images),
+    files,
     tidy: async () => images?.tidy(),
     /** Address of this host for booting machines; null if not specified. */
     myIp: options.myIp ?? (conf?.get("DEFAULT", "my_ip") || null),
   };
 }
 
-/** Glance, with a login. @throws MigrationError N2I-E206 */
-async function imagesFor(
-  options: BootInputs,
-  opening: Opening,
-  setting: ConfigReader,
-  root: string,
-): Promise<BootImages | null> {
-  if (!hasLogin(options)) return null;
-  const { nova } = opening;
-  if ((await tableNames(nova)).has(SPECS)) await mayRead(nova, [SPECS]);
-  return openBootImages(options, opening, setting, root);
-}
-
 type ConfigReader = (key: string) => string | null;
 
-/** Finds missing boot files, by bm_nodes.id. */
-function inspector(
-  options: BootInputs,
+export type LegacyFiles = ReturnType<typeof filesIn>;
+
+function filesIn(
+  { rootUuid = [] }: BootInputs,
   leases: Database,
   setting: ConfigReader,
   images: BootImages | null,
-  at: LegacyTrees,
+  trees: LegacyTrees,
 ) {
-  const roots = rootsOf(options.rootUuid ?? []);
-  return async (machines: readonly BootMachine[]): Promise<ReadonlyMap<number, InspectedBoot>> => {
+  const roots = rootsOf(rootUuid);
+  const fetch: BootImages["fetch"] = (image) => {
+    if (images === null) throw new Error(`Glance has no reading of ${image.id}`);
+    return images.fetch(image);
+  };
+  /** Finds missing boot files, by bm_nodes.id. */
+  const inspectAll = async (
+    machines: readonly BootMachine[],
+  ): Promise<ReadonlyMap<number, InspectedBoot>> => {
     const facts = await readBootFacts(leases, machines);
     const fetched = await images?.of(machines, facts);
-    const all = machines.map(async ({ id, uuid, instance, hosts }) => {
-      const { macs = [], key = null, root_uuid = null } = facts.get(id) ?? {};
-      const boot = await inspectBoot(at, {
-        ...{ instance: instance.toLowerCase(), macs, hosts, images: fetched?.get(id) ?? new Map() },
-        root_uuid: roots.get(uuid.toLowerCase()) ?? root_uuid,
-        render: (root) =>
+    const all = machines.map(async ({ id, uuid, instance: name, hosts }) => {
+      const instance = name.toLowerCase();
+      const { macs = [], key = null, root_uuid: published = null } = facts.get(id) ?? {};
+      const append = setting("pxe_append_params") ?? PXE_APPEND;
+      const boot = await inspectBoot(trees, {
+        ...{ instance, macs, hosts, images: fetched?.get(id) ?? new Map() },
+        root_uuid: roots.get(uuid.toLowerCase()) ?? published,
+        render: (root_uuid) =>
           key === null
             ? null
             : legacyConfig({
-                ...{ instance: instance.toLowerCase(), served: at.served, root_uuid: root },
-                ...{ deployment: id, key, append: setting("pxe_append_params") ?? PXE_APPEND },
+                ...{ instance, served: trees.served, root_uuid },
+                ...{ deployment: id, key, append },
               }),
       });
       return [id, boot] as const;
     });
     return new Map(await Promise.all(all));
   };
-}
-
-export type LegacyFiles = ReturnType<typeof filesIn>;
-
-function filesIn(
-  trees: LegacyTrees,
-  inspectBoots: ReturnType<typeof inspector>,
-  images: BootImages | null,
-) {
-  const fetch: BootImages["fetch"] = (image) => {
-    if (images === null) throw new Error(`Glance has no reading of ${image.id}`);
-    return images.fetch(image);
-  };
   return {
+    inspectAll,
     root: trees.tree.root,
     async inspect({ id, uuid, from: old, tenant }: LegacyMove): Promise<InspectedBoot> {
       const { uuid: instance = "", host = old } = tenant ?? {};
-      const machine = { id, uuid, instance, hosts: [old, host] };
-      const boot = (await inspectBoots([machine])).get(id);
+      const boot = (await inspectAll([{ id, uuid, instance, hosts: [old, host] }])).get(id);
       if (boot === undefined) throw new Error(`no reading of ${uuid}`);
       return boot;
     },
@@ -186,19 +173,23 @@ function rootsOf(entries: readonly string[]): ReadonlyMap<string, string> {
   );
 }
 
-type BootImages = ReturnType<typeof openBootImages>;
+type BootImages = Awaited<ReturnType<typeof openBootImages>>;
 
 /**
+ * Images in Glance.
+ *
  * @param setting reads `[baremetal]` of the host's nova.conf
  * @param root the tree's root, whose disk has room for the images
+ * @throws MigrationError N2I-E206
  */
-function openBootImages(
+async function openBootImages(
   options: RestOptions,
   opening: Opening,
-  setting: (key: string) => string | null,
+  setting: ConfigReader,
   root: string,
 ) {
   const { nova, keep, report } = opening;
+  if ((await tableNames(nova)).has(SPECS)) await mayRead(nova, [SPECS]);
   const glance = openOptional(options, opening, "Glance", openImages);
   const fetched = new Map<string, Promise<FetchedImage>>();
   let folder: ReturnType<typeof fetching> | null = null;

@@ -19,6 +19,7 @@ import {
   networkHosts,
   openFreshComputes,
 } from "../../systems/nova-db/legacy.ts";
+import { openMachines } from "../../systems/nova-db/machines.ts";
 import { type HostInputs, openHostClients } from "../host-clients.ts";
 import { readLeases } from "../leases/leases.ts";
 import { nodesById, nodesByUuid, nodesOf } from "../leases/nodes.ts";
@@ -27,11 +28,13 @@ import { createLegacyMoves, type LegacyFound } from "../rules/legacy.ts";
 import type { LegacyNow } from "../rules/legacy-states.ts";
 import type { MoveScope, MoveTarget } from "../target.ts";
 import { type BootInputs, openBoots } from "./legacy-boots.ts";
-import { openPorts, type Ports } from "./legacy-ports.ts";
+import { openPorts } from "./legacy-ports.ts";
 
 export interface LegacyInputs extends HostInputs, BootInputs {
   readonly novaBmDb?: string;
 }
+
+type Boots = Awaited<ReturnType<typeof openBoots>>;
 
 export interface LegacyClients extends MoveTarget {
   /** nova_bm with leases, in autocommit mode. */
@@ -40,8 +43,8 @@ export interface LegacyClients extends MoveTarget {
   readonly read: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>;
   /** As `read`, for these machines (bm_nodes.uuid), with newly read compute nodes. */
   readonly readerOf: (nodes: readonly string[]) => Promise<LegacyClients["read"]>;
-  readonly boots: Awaited<ReturnType<typeof openBoots>>;
-  readonly ports: Ports;
+  readonly boots: Boots;
+  readonly ports: ReturnType<typeof openPorts>;
 }
 
 /** @throws MigrationError N2I-E206 with missing GRANTs, N2I-E360 if nova_bm is not extended */
@@ -70,7 +73,7 @@ export async function openLegacyClients(
     readerOf: (nodes) => createReader(nova.database, leases, nodes),
     boots,
     ports: openPorts(options, opening, boots.myIp),
-    planner: legacyPlanner({ ...nova, leases, boots }),
+    planner: legacyPlanner(nova.database, leases, boots),
   };
 }
 
@@ -128,20 +131,17 @@ async function createReader(
   };
 }
 
-type Sources = Pick<LegacyClients, "database" | "machines" | "leases" | "boots">;
-
-function legacyPlanner(sources: Sources): MoveTarget["planner"] {
-  const { database, leases, boots } = sources;
+function legacyPlanner(database: Database, leases: Database, boots: Boots): MoveTarget["planner"] {
   return async (nova, request, acceptances) => {
     const hosts = nova.hosts.map(({ host }) => host);
     const networks = await networkHosts(database, hosts);
     const facts = { ...nova, networks, leases: await readLeases(leases) };
     const moves = createLegacyMoves(facts, request, acceptances);
-    const found = await opened(sources);
+    const machines = await openMachines(database);
     return {
       async *machines(scope) {
         for await (const nodes of chosen(leases, scope))
-          yield (await found(nodes)).map(moves.machine);
+          yield (await foundOf(nodes, database, machines, boots)).map(moves.machine);
       },
       async hosts(from) {
         const { oldHosts, findings } = moves.hosts(from);
@@ -171,37 +171,35 @@ async function* chosen(
   yield nodes;
 }
 
-async function opened({
-  database,
-  boots: files,
-  machines: open,
-}: Sources): Promise<(nodes: readonly LegacyNode[]) => Promise<readonly LegacyFound[]>> {
-  const machines = await open();
-  return async (nodes) => {
-    const uuids = nodes.flatMap(({ instance_uuid }) => instance_uuid ?? []);
-    const tenants = await legacyTenants(database, uuids);
-    const boots = await files.findings(
-      nodes.flatMap(({ id, uuid, instance_uuid: instance, service_host }) => {
-        if (instance === null) return [];
-        const from = service_host ?? "";
-        const host = tenants.get(instance.toLowerCase())?.host ?? from;
-        return [{ id, uuid, instance, hosts: [from, host] }];
-      }),
-    );
-    const ties = await legacyTies(database, uuids);
-    const owned = await machines.of(nodes.map(({ uuid }) => uuid));
-    return nodes.flatMap((node, at) => {
-      const machine = owned[at];
-      if (machine === undefined) return [];
-      const key = node.instance_uuid?.toLowerCase() ?? "";
-      return [
-        {
-          ...{ node, tenant: tenants.get(key) ?? null, owned: machine },
-          volumes: ties.volumes.get(key) ?? [],
-          architecture: ties.architectures.get(key) ?? null,
-          boot: boots.get(node.id) ?? [],
-        },
-      ];
-    });
-  };
+async function foundOf(
+  nodes: readonly LegacyNode[],
+  database: Database,
+  machines: Awaited<ReturnType<typeof openMachines>>,
+  boots: Boots,
+): Promise<readonly LegacyFound[]> {
+  const uuids = nodes.flatMap(({ instance_uuid }) => instance_uuid ?? []);
+  const tenants = await legacyTenants(database, uuids);
+  const booting = nodes.flatMap(({ id, uuid, instance_uuid: instance, service_host }) => {
+    if (instance === null) return [];
+    const from = service_host ?? "";
+    return [
+      { id, uuid, instance, hosts: [from, tenants.get(instance.toLowerCase())?.host ?? from] },
+    ];
+  });
+  const findings = await boots.findings(booting);
+  const ties = await legacyTies(database, uuids);
+  const owned = await machines.of(nodes.map(({ uuid }) => uuid));
+  return nodes.flatMap((node, at) => {
+    const machine = owned[at];
+    const key = node.instance_uuid?.toLowerCase() ?? "";
+    if (machine === undefined) return [];
+    return [
+      {
+        ...{ node, tenant: tenants.get(key) ?? null, owned: machine },
+        volumes: ties.volumes.get(key) ?? [],
+        architecture: ties.architectures.get(key) ?? null,
+        boot: findings.get(node.id) ?? [],
+      },
+    ];
+  });
 }

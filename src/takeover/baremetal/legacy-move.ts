@@ -38,13 +38,13 @@ export async function moveLegacy(
   return legacyMoved(plan, 0, moved);
 }
 
-export function legacyMoved({ manifest }: MovePlan, fenced: number, moved: LegacyMoved): HostMoved {
-  const { made, found, skipped, stopped } = moved;
-  return {
-    ...({ unit: "machines", fenced, rows: made, found, skipped, stopped } as const),
-    blocked: manifest.counts.verdicts.blocked,
-    hosts: manifest.from.map(({ host }) => host),
-  };
+export function legacyMoved(
+  { manifest }: MovePlan,
+  fenced: number,
+  { made, found, skipped, stopped }: LegacyMoved,
+): HostMoved {
+  const { blocked } = manifest.counts.verdicts;
+  return { manifest, blocked, fenced, made, found, skipped, stopped };
 }
 
 /**

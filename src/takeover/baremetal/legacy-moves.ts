@@ -12,27 +12,22 @@ import { checkNova } from "../../migrate/hosts/nova-target.ts";
 import type { ServerIdentity } from "../../model/artefact.ts";
 import type { SkippedRow } from "../../model/change.ts";
 import { differences } from "../../model/database.ts";
-import type { LegacyMove } from "../../model/nova/legacy-move.ts";
 import type { NovaTarget } from "../../model/nova/nova-plan.ts";
 import { failpoint } from "../../run/failpoint.ts";
 import { type RunFolder, readNote, writeNote } from "../../run/files/run-folder.ts";
 import type { MovePlan } from "../../run/host-files.ts";
 import { type RunSession, withSession } from "../../run/session.ts";
-import { readComputeHosts } from "../../systems/nova-db/services.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { keepLocks } from "../leases/locks.ts";
-import { claimNode, releaseNode } from "../leases/nodes.ts";
 import { backTransition, forwardTransition } from "../rules/legacy-states.ts";
 import type { LegacyClients } from "./legacy-clients.ts";
 import { type LegacyDeps, legacyPart } from "./steps/legacy-move.ts";
-import type { LegacyMachine } from "./steps/legacy-started.ts";
+import { type LegacyMachine, startedMachines } from "./steps/legacy-started.ts";
 
 /** Milliseconds until an unrenewed lock expires. */
 const TTL = 60_000;
 /** Milliseconds after which the locks are checked before a step. */
 const RENEW = TTL / 6;
-
-type Locks = Pick<Awaited<ReturnType<typeof keepLocks>>, "renew" | "release">;
 
 const OWNER = "owner.json";
 
@@ -53,7 +48,7 @@ async function ownerOf(run: RunFolder, agent: string | undefined) {
   const id = oldId ?? randomUUID();
   if (oldId === null || saved.born !== marks.born) await writeNote(run, OWNER, { id, ...marks });
   const who = agent === undefined ? `nova2ironic on ${hostname()}` : `agent of ${agent}`;
-  return { owner: `${who}, run ${id}`.slice(-255), again: `run ${id}` };
+  return { owner: `${who}, run ${id}`.slice(-255), again: `run ${id}`, ttl: TTL };
 }
 
 /** Several values, because inodes repeat on other disks, and images share host names. */
@@ -67,30 +62,13 @@ async function folderMarks({ path }: RunFolder) {
   };
 }
 
-async function lockedResources(
-  { leases }: LegacyClients,
-  owner: Awaited<ReturnType<typeof ownerOf>>,
-  resources: readonly string[],
-): Promise<Locks> {
-  const locks = await keepLocks(leases, resources, { ...owner, ttl: TTL });
-  let since = performance.now();
-  return {
-    async renew() {
-      if (performance.now() - since < RENEW) return;
-      await locks.renew();
-      since = performance.now();
-    },
-    release: locks.release,
-  };
-}
-
 interface LegacySession {
   readonly session: RunSession;
   readonly deps: LegacyDeps;
   readonly target: NovaTarget;
 }
 
-export interface Claiming {
+export interface Claiming extends Partial<Pick<LegacyDeps, "onMoved">> {
   readonly hosts: readonly string[];
   /** Minimum milliseconds without a heartbeat of a machine. */
   readonly silent?: number | undefined;
@@ -98,8 +76,6 @@ export interface Claiming {
   readonly agent?: string | undefined;
   /** If aborted, no further machine is started. Its reason is a MigrationError. */
   readonly signal?: AbortSignal | undefined;
-  /** Called again after an interruption before the end is in the journal. */
-  readonly onMoved?: (move: LegacyMove) => Promise<void>;
 }
 
 /** @throws MigrationError N2I-E362 if another process has a lock, N2I-E300 for other databases */
@@ -116,7 +92,7 @@ export async function withLegacy<T>(
   }
   const names = claiming.hosts.map((name) => `host:${name}`).toSorted();
   const owner = await ownerOf(run, claiming.agent);
-  const locks = await lockedResources(clients, owner, names);
+  const locks = await keepLocks(clients.leases, names, owner);
   try {
     return await withSession(run, async (session) => {
       await session.begin("nova", clients.identity);
@@ -134,29 +110,27 @@ export async function withLegacy<T>(
 function moveDeps(
   clients: LegacyClients,
   nova: NovaTarget,
-  { silent, agent, signal, onMoved = () => Promise.resolve() }: Claiming,
+  claiming: Claiming,
   owner: Awaited<ReturnType<typeof ownerOf>>,
-  locks: Locks,
+  locks: Awaited<ReturnType<typeof keepLocks>>,
 ): LegacyDeps {
-  const { leases } = clients;
-  const quiet = silent === undefined ? {} : { silent };
+  const { signal, onMoved = () => Promise.resolve() } = claiming;
+  let since = performance.now();
   return {
-    ...{ nova, onMoved, read: clients.read, ports: clients.ports, files: clients.boots.files },
-    services: () => readComputeHosts(clients.database),
-    claim: (node, to, prev) =>
-      claimNode(leases, node, { to, prev, ...quiet, ...(agent === to && { unfenced: agent }) }),
-    release: (node, state) => releaseNode(leases, node, state),
+    ...{ ...clients, nova, claiming, onMoved, files: clients.boots.files },
     async locked({ uuid, tenant }, work) {
       signal?.throwIfAborted();
       const instance = tenant === null ? [] : [`instance:${tenant.uuid.toLowerCase()}`];
       const resources = [`node:${uuid.toLowerCase()}`, ...instance];
-      const acquired = await orMessage(lockedResources(clients, owner, resources), "N2I-E362");
+      const acquired = await orMessage(keepLocks(clients.leases, resources, owner), "N2I-E362");
       if (typeof acquired === "string") return acquired;
       try {
         return await work(async (point) => {
           await failpoint(point);
+          if (performance.now() - since < RENEW) return;
           await locks.renew();
           await acquired.renew();
+          since = performance.now();
         });
       } finally {
         await acquired.release();
@@ -209,7 +183,7 @@ export function checkAny({ made, found, skipped, locked, stopped }: LegacyMoved)
 /** Newest first. @param reportSkipped receives the conflicts */
 export async function returnMachines(
   { session, deps }: LegacySession,
-  machines: (startedChanges: ReadonlyMap<string, StartedChange>) => readonly LegacyMachine[],
+  selects: (machine: LegacyMachine) => boolean,
   reportSkipped: (rows: readonly SkippedRow[]) => void,
   progress: (machines: number) => void,
 ): Promise<{ readonly back: number; readonly skipped: number; readonly stopped: boolean }> {
@@ -217,7 +191,7 @@ export async function returnMachines(
   const leg = {
     ...{ part: legacyPart(deps, backTransition), command: "rollback", pace: ONE_BY_ONE },
     async *changes(startedChanges: ReadonlyMap<string, StartedChange>) {
-      yield machines(startedChanges);
+      yield startedMachines(startedChanges).filter(selects);
     },
   };
   const { stopped, broke } = await windowBack(leg, session, ({ change, position, completed }) => {

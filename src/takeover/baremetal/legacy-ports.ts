@@ -19,17 +19,7 @@ import { readBootFacts } from "../leases/leases.ts";
 import { forwardTransition, type LegacyNow, moveState } from "../rules/legacy-states.ts";
 import { type Opening, openOptional } from "./optional-services.ts";
 
-/** Neutron ports, which name the host that boots a machine. @source facts/systems.md A2 H9, A5 */
-export interface Ports {
-  /** Ports of booting machines. */
-  readonly of: (moves: readonly LegacyMove[]) => Promise<readonly ObservedPort[]>;
-  /** Ports to change, with their current values; empty if they cannot be changed. */
-  readonly read: (move: LegacyMove) => Promise<readonly MovedPort[]>;
-  /** Changes them. A refusal is a warning. */
-  readonly change: (move: LegacyMove, ports: readonly MovedPort[]) => Promise<void>;
-  /** @returns the conflicts */
-  readonly restore: (move: LegacyMove, ports: readonly MovedPort[]) => Promise<readonly string[]>;
-}
+type Ports = ReturnType<typeof openPorts>;
 
 export interface ObservedPort {
   readonly id: string;
@@ -41,11 +31,12 @@ export interface ObservedPort {
 }
 
 /**
- * Opens Neutron on first use. Without a login, only commands for the ports are printed.
+ * Neutron ports, which name the host that boots a machine. Opens Neutron on first use. Without a login, only commands for the ports are printed.
  *
  * @param myIp address of the destination; null if not specified
+ * @source facts/systems.md A2 H9, A5
  */
-export function openPorts(restOptions: RestOptions, opening: Opening, myIp: string | null): Ports {
+export function openPorts(restOptions: RestOptions, opening: Opening, myIp: string | null) {
   const { leases, report } = opening;
   const neutron = openOptional(restOptions, opening, "Neutron", openNetwork);
   const placed = async (ids: readonly string[]) => {
@@ -58,7 +49,8 @@ export function openPorts(restOptions: RestOptions, opening: Opening, myIp: stri
     const [lease] = await read(leases, { host: string, my_ip: text }, leased, [host]);
     return lease?.my_ip ? bindingOn(host, lease.my_ip) : null;
   };
-  const of: Ports["of"] = async (moves) => {
+  /** Ports of booting machines. */
+  const of = async (moves: readonly LegacyMove[]): Promise<readonly ObservedPort[]> => {
     const booted = moves.flatMap((move) =>
       move.tenant === null || !move.boots
         ? []
@@ -78,7 +70,8 @@ export function openPorts(restOptions: RestOptions, opening: Opening, myIp: stri
   };
   return {
     of,
-    async read(move) {
+    /** Ports to change, with their current values; empty if they cannot be changed. */
+    async read(move: LegacyMove): Promise<readonly MovedPort[]> {
       return (await of([move])).flatMap(({ id, now, expected: after }) => {
         if (!now || after === null || !isOf(move, now.device_id) || sameBinding(now, after))
           return [];
@@ -86,13 +79,15 @@ export function openPorts(restOptions: RestOptions, opening: Opening, myIp: stri
         return [{ port: id, before: { host, options }, after }];
       });
     },
-    async change(move, ports) {
+    /** A refusal is a warning. */
+    async change(move: LegacyMove, ports: readonly MovedPort[]): Promise<void> {
       for (const { port, after } of ports) {
         const reason = await written(await neutron.service(), port, after, move);
         if (reason !== null) report(`Port ${port} does not have host ${move.to} yet: ${reason}.`);
       }
     },
-    async restore(move, ports) {
+    /** @returns the conflicts */
+    async restore(move: LegacyMove, ports: readonly MovedPort[]): Promise<readonly string[]> {
       const now = await placed(ports.map(({ port }) => port));
       const lost: string[] = [];
       for (const one of ports) {

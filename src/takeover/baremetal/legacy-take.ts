@@ -15,7 +15,7 @@ import { readLeases } from "../leases/leases.ts";
 import { isForeignMachine } from "../rules/legacy-states.ts";
 import type { LegacyClients } from "./legacy-clients.ts";
 import { performLegacy } from "./legacy-move.ts";
-import { moveMachines, returnMachines, withLegacy } from "./legacy-moves.ts";
+import { type Claiming, moveMachines, returnMachines, withLegacy } from "./legacy-moves.ts";
 import { reportPorts } from "./legacy-ports.ts";
 import { LEGACY, type LegacyMachine, startedMachines } from "./steps/legacy-started.ts";
 
@@ -50,42 +50,47 @@ export async function takeMachines(
   const ids = [...nodes, ...open.map(({ id }) => id)];
   // An agent runs for months, so compute nodes are read again for each pass.
   const now = { ...clients, read: await clients.readerOf(ids) };
-  const taking = { run, clients: now, from, to, agent, silent: lease?.ttl, signal, report };
-  const resumed = await goOn(taking, open);
-  const requested = new Set([...nodes.map((uuid) => uuid.toLowerCase()), ...resumed.unclaimed]);
-  const rest = [...requested].filter((uuid) => !resumed.done.has(uuid));
-  if (rest.length === 0 || resumed.stopped)
-    return { moved: resumed.done.size, skipped: resumed.skipped, stopped: resumed.stopped };
+  const claiming = { silent: lease?.ttl, agent, signal };
+  const taking = { run, clients: now, report };
+  const { done, unclaimed, skipped, stopped } = await goOn(taking, open, from, claiming);
+  const requested = new Set([...nodes.map((uuid) => uuid.toLowerCase()), ...unclaimed]);
+  const rest = [...requested].filter((uuid) => !done.has(uuid));
+  if (rest.length === 0 || stopped) return { moved: done.size, skipped, stopped };
   if (lease === undefined || lease.fenced_by === null) {
     if (nodes.length > 0) throw unfenced(from, lease);
-    const returned = await letGo(taking, new Set(resumed.unclaimed));
-    const skipped = [...resumed.skipped, ...returned.skipped];
-    return { moved: resumed.done.size, skipped, stopped: returned.stopped };
+    // The host is up again. Unclaimed machines have only the guard of an instance.
+    const how = { hosts: [from, to], agent, signal };
+    const returned = await withLegacy(run, now, [], how, (legacy) =>
+      returnMachines(
+        legacy,
+        ({ id }) => unclaimed.includes(id.toLowerCase()),
+        (rows) => skipped.push(...rows),
+        () => undefined,
+      ),
+    );
+    return { moved: done.size, skipped, stopped: returned.stopped };
   }
   const options = { node: rest, to: [to], serviceDownTime: down };
   const sink = { report, during: silently };
   const plan = await makeMoves(run, now, "takeover", options, sink);
-  const excluded: SkippedRow[] = [];
   for await (const batch of plan.lines())
     for (const { uuid, verdict, findings, legacy } of batch) {
-      const whys = findings.map(({ code, place: at, message }) => `${code} ${at}: ${message}`);
+      const texts = findings.map(({ code, place: at, message }) => `${code} ${at}: ${message}`);
+      const [id, reason] = [`machine:${uuid}`, texts.join("; ")];
       // No operator reads an agent's plan, so a removed lock is printed.
       if (verdict === "move" && findings.some(({ code }) => code === "N2I-D290"))
-        report(`machine:${uuid}: ${whys.join("; ")}.`);
+        report(`${id}: ${reason}.`);
       // A machine that ends in error is moved, and also reported.
-      if (verdict !== "blocked" && legacy?.after === legacy?.before) continue;
-      excluded.push({ id: `machine:${uuid}`, reason: whys.join("; ") });
+      if (verdict === "blocked" || legacy?.after !== legacy?.before) skipped.push({ id, reason });
     }
-  const none = { made: 0, found: 0, skipped: [], locked: 0, stopped: false };
-  const moved =
-    plan.manifest.counts.verdicts.move === 0
-      ? none
-      : await counting(taking, `of ${from} over`, ({ onMoved }) =>
-          performLegacy(run, now, plan, sink, { ...{ silent: lease.ttl, agent, signal, onMoved } }),
-        );
+  if (plan.manifest.counts.verdicts.move === 0)
+    return { moved: done.size, skipped, stopped: false };
+  const moved = await counting(taking, `of ${from} over`, ({ onMoved }) =>
+    performLegacy(run, now, plan, sink, { ...claiming, onMoved }),
+  );
   return {
-    moved: resumed.done.size + moved.made + moved.found,
-    skipped: [...resumed.skipped, ...excluded, ...moved.skipped],
+    moved: done.size + moved.made + moved.found,
+    skipped: [...skipped, ...moved.skipped],
     stopped: moved.stopped,
   };
 }
@@ -99,11 +104,9 @@ function unfenced(host: string, lease: Lease | undefined): MigrationError {
   });
 }
 
-interface Taking extends Pick<TakeRequest, "from" | "to" | "agent" | "signal"> {
+interface Taking {
   readonly run: RunFolder;
   readonly clients: LegacyClients;
-  /** Milliseconds. */
-  readonly silent: number | undefined;
   readonly report: (text: string) => void;
 }
 
@@ -113,7 +116,7 @@ export function openIn(entries: Entries): readonly LegacyMachine[] {
 }
 
 async function counting<T>(
-  { clients, report }: Pick<Taking, "clients" | "report">,
+  { clients, report }: Taking,
   what: string,
   work: (coming: {
     readonly onMoved: (move: LegacyMove) => Promise<void>;
@@ -139,11 +142,16 @@ async function counting<T>(
 }
 
 /** A machine that its host still owns is planned again, because the host may be up. */
-async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
-  const { run, clients, from, agent, silent, signal, report } = taking;
-  const none: readonly SkippedRow[] = [];
-  const nothing = { done: new Set<string>(), skipped: none, stopped: false };
-  if (open.length === 0) return { ...nothing, unclaimed: [] };
+async function goOn(
+  taking: Taking,
+  open: readonly LegacyMachine[],
+  from: string,
+  claiming: Omit<Claiming, "hosts">,
+) {
+  const { run, clients, report } = taking;
+  const skipped: SkippedRow[] = [];
+  const nothing = { done: new Set<string>(), unclaimed: [], skipped, stopped: false };
+  if (open.length === 0) return nothing;
   const now = await clients.read(open.map(({ move }) => move));
   const observed = open.map((machine, at) => ({ machine, node: now[at]?.node ?? null }));
   const foreign = observed.filter(({ machine, node }) => isForeignMachine(machine.move, node));
@@ -155,11 +163,11 @@ async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
   if (machines.length === 0) return { ...nothing, unclaimed };
   report(`Resuming ${counted(machines.length, "machine")} whose move was interrupted.`);
   const hosts = machines.flatMap(({ move }) => [move.from, move.to]);
-  const { skipped, stopped } = await counting(
+  const moved = await counting(
     taking,
     "over to finish interrupted moves",
-    async ({ onMoved, movedBefore }) =>
-      withLegacy(run, clients, [], { hosts, silent, agent, signal, onMoved }, async (legacy) => {
+    ({ onMoved, movedBefore }) =>
+      withLegacy(run, clients, [], { hosts, ...claiming, onMoved }, async (legacy) => {
         await movedBefore(machines.map(({ move }) => move));
         return moveMachines(
           legacy,
@@ -170,21 +178,15 @@ async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
         );
       }),
   );
-  const stayed = new Set(skipped.map(({ id }) => id));
+  const stayed = new Set(moved.skipped.map(({ id }) => id));
   const done = machines.filter(({ id }) => !stayed.has(`machine:${id}`));
-  return { done: new Set(done.map(({ id }) => id.toLowerCase())), unclaimed, skipped, stopped };
-}
-
-interface MachineState {
-  readonly machine: LegacyMachine;
-  /** Null: deleted. */
-  readonly node: LegacyNode | null;
+  return { ...moved, done: new Set(done.map(({ id }) => id.toLowerCase())), unclaimed };
 }
 
 /** Ends these moves in the journal, so that neither a later pass nor a rollback waits for them. */
 async function giveUp(
   { run, clients, report }: Taking,
-  foreign: readonly MachineState[],
+  foreign: readonly { readonly machine: LegacyMachine; readonly node: LegacyNode | null }[],
 ): Promise<void> {
   await withSession(run, async ({ begin, journal, now }) => {
     await begin("nova", clients.identity);
@@ -199,22 +201,4 @@ async function giveUp(
   report(
     `Machines of this run now belong to other hosts, so their moves are closed: ${listed(names, NAMES, "; ")}.`,
   );
-}
-
-/** For a host that is up again. Unclaimed machines have only the guard of an instance. */
-async function letGo(
-  { run, clients, from, to, agent, signal }: Taking,
-  unclaimed: ReadonlySet<string>,
-): Promise<{ readonly skipped: readonly SkippedRow[]; readonly stopped: boolean }> {
-  const skipped: SkippedRow[] = [];
-  const how = { hosts: [from, to], agent, signal };
-  const { stopped } = await withLegacy(run, clients, [], how, (legacy) =>
-    returnMachines(
-      legacy,
-      (started) => startedMachines(started).filter(({ id }) => unclaimed.has(id.toLowerCase())),
-      (rows) => skipped.push(...rows),
-      () => undefined,
-    ),
-  );
-  return { skipped, stopped };
 }

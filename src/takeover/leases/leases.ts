@@ -1,5 +1,4 @@
-import { groupedBy } from "../../lib/grouped.ts";
-import { BATCH } from "../../lib/streams.ts";
+import { grouped } from "../../lib/grouped.ts";
 import type { Engine } from "../../model/database.ts";
 import type { Lease } from "../../model/nova/leases.ts";
 import type { Database } from "../../systems/database/open.ts";
@@ -14,6 +13,7 @@ import {
   text,
 } from "../../systems/database/rows.ts";
 import { clockOf, stated, timeOf, transact } from "../../systems/database/statement.ts";
+import { live } from "./nodes.ts";
 
 interface LeaseLocation {
   readonly host: string;
@@ -76,8 +76,7 @@ export function renewLease(
   const { engine } = database;
   const now = clockOf(engine);
   const lease = `UPDATE bm_service_leases SET heartbeat_ms = ${now} WHERE host = ? AND epoch = ? AND fenced_by IS NULL`;
-  const live = engine === "postgresql" ? "NOT deleted" : "deleted = 0";
-  const nodes = `UPDATE bm_nodes SET service_heartbeat_ms = ${now}, service_heartbeat_at = ${timeOf(engine)} WHERE service_host = ? AND ${live}`;
+  const nodes = `UPDATE bm_nodes SET service_heartbeat_ms = ${now}, service_heartbeat_at = ${timeOf(engine)} WHERE service_host = ? AND ${live(database)}`;
   return transact(database, "renewing a lease", async (change) => {
     if ((await change(lease, [host, epoch])) !== 1) return false;
     await change(nodes, [host]);
@@ -137,17 +136,14 @@ export async function publishBoot(
   host: string,
   records: readonly BootRecord[],
 ): Promise<void> {
+  if (records.length === 0) return;
   const { engine } = database;
-  const now = clockOf(engine);
-  for (let at = 0; at < records.length; at += BATCH) {
-    const some = records.slice(at, at + BATCH);
-    const rows = some.map(() => `(?, ?, ?, ?, ?, ${now})`).join(", ");
-    const insert = `INSERT INTO bm_boot_records (instance_uuid, host, root_uuid, kernel_id, ramdisk_id, seen_ms) VALUES ${rows} ${replacing(engine)}`;
-    const values = some.flatMap(({ instance_uuid, root_uuid, kernel_id, ramdisk_id }) => [
-      ...[instance_uuid.toLowerCase(), host, root_uuid, kernel_id, ramdisk_id],
-    ]);
-    await stated(database, "publishing boot files", insert, values);
-  }
+  const rows = records.map(() => `(?, ?, ?, ?, ?, ${clockOf(engine)})`).join(", ");
+  const insert = `INSERT INTO bm_boot_records (instance_uuid, host, root_uuid, kernel_id, ramdisk_id, seen_ms) VALUES ${rows} ${replacing(engine)}`;
+  const values = records.flatMap(({ instance_uuid, root_uuid, kernel_id, ramdisk_id }) => [
+    ...[instance_uuid.toLowerCase(), host, root_uuid, kernel_id, ramdisk_id],
+  ]);
+  await stated(database, "publishing boot files", insert, values);
 }
 
 /** Includes the data that the agent of the machine's host has published. */
@@ -165,18 +161,13 @@ export async function readBootFacts(
   machines: readonly { readonly id: number; readonly instance: string }[],
 ): Promise<ReadonlyMap<number, BootFacts>> {
   const ids = machines.map(({ id }) => id);
-  const live = database.engine === "postgresql" ? "NOT deleted" : "deleted = 0";
   const nics = await read(
     database,
     { bm_node_id: number, address: sql("address", lower), vif_uuid: text },
-    `bm_interfaces WHERE ${live} AND address IS NOT NULL AND bm_node_id IN (...) ORDER BY id`,
+    `bm_interfaces WHERE ${live(database)} AND address IS NOT NULL AND bm_node_id IN (...) ORDER BY id`,
     ids,
   );
-  const byNode = groupedBy(
-    nics,
-    ({ bm_node_id }) => bm_node_id,
-    (row) => row,
-  );
+  const byNode = grouped(nics, ({ bm_node_id }) => bm_node_id);
   const keys = await read(
     database,
     { id: number, deploy_key: text },

@@ -87,8 +87,13 @@ export async function acquireLock(
   const take = `UPDATE bm_locks SET owner = ?, nonce = ?, token = token + 1, expires_ms = ${now} + ${ttl} WHERE resource = ? AND (owner IS NULL OR expires_ms <= ${now}${again === undefined ? "" : " OR owner LIKE ?"})`;
   const values = [owner, nonce, resource, ...(again === undefined ? [] : [`%${again}`])];
   const taken = await settled(stated(database, "taking a lock", take, values));
-  if (taken === null) await passed(database, resource);
-  return taken === 0 ? null : lockOfProcess(database, resource, nonce);
+  const touch = "UPDATE bm_locks SET owner = owner WHERE resource = ?";
+  // If the response was lost, the server may still be executing the statement.
+  if (taken === null) await stated(database, "waiting for a lock's row", touch, [resource]);
+  if (taken === 0) return null;
+  const mine = "bm_locks WHERE resource = ? AND nonce = ? AND owner IS NOT NULL";
+  const [row] = await read(database, { token: number }, mine, [resource, nonce]);
+  return row === undefined ? null : { resource, nonce, token: row.token };
 }
 
 /** The row count; null if no answer arrived, so that the row must be read. */
@@ -97,22 +102,6 @@ async function settled(statement: Promise<number>): Promise<number | null> {
     if (!isUnanswered(error)) throw error;
     return null;
   });
-}
-
-/** Waits for a statement whose response was lost, because the server may still be executing it. */
-async function passed(database: Database, resource: string): Promise<void> {
-  const touch = "UPDATE bm_locks SET owner = owner WHERE resource = ?";
-  await stated(database, "waiting for a lock's row", touch, [resource]);
-}
-
-async function lockOfProcess(
-  database: Database,
-  resource: string,
-  nonce: string,
-): Promise<AcquiredLock | null> {
-  const from = "bm_locks WHERE resource = ? AND nonce = ? AND owner IS NOT NULL";
-  const [row] = await read(database, { token: number }, from, [resource, nonce]);
-  return row === undefined ? null : { resource, nonce, token: row.token };
 }
 
 /** False if it expired and another owner took it. */

@@ -10,8 +10,9 @@ const NODE = {
   ...{ prev_task_state: text, instance_uuid: text },
 };
 
-function live(database: Database): string {
-  return database.engine === "postgresql" ? "NOT deleted" : "deleted = 0";
+/** The condition of live rows of nova_bm. */
+export function live({ engine }: Pick<Database, "engine">): string {
+  return engine === "postgresql" ? "NOT deleted" : "deleted = 0";
 }
 
 export async function nodesById(
@@ -73,9 +74,9 @@ interface Claim {
   /** The task_state to restore afterwards. */
   readonly prev: string | null;
   /** Minimum milliseconds without a heartbeat of the host; absent: no check. */
-  readonly silent?: number;
-  /** The agent's host, which claims nothing after its lease is fenced. */
-  readonly unfenced?: string;
+  readonly silent?: number | undefined;
+  /** The host whose agent claims the machine: nothing after its lease is fenced. */
+  readonly agent?: string | undefined;
 }
 
 /**
@@ -86,7 +87,7 @@ interface Claim {
 export async function claimNode(
   database: Database,
   node: LegacyNode,
-  { to, prev, silent, unfenced }: Claim,
+  { to, prev, silent, agent }: Claim,
 ): Promise<number | null> {
   const { id, service_host, service_epoch, task_state, prev_task_state, instance_uuid } = node;
   const now = clockOf(database.engine);
@@ -96,25 +97,16 @@ export async function claimNode(
       ? ""
       : ` AND (service_heartbeat_ms IS NULL OR service_heartbeat_ms < ${now} - ${silent} OR service_heartbeat_ms > ${now} + ${silent})`;
   const fenceCheck =
-    unfenced === undefined
+    agent !== to
       ? ""
       : " AND NOT EXISTS (SELECT 1 FROM bm_service_leases WHERE host = ? AND fenced_by IS NOT NULL)";
   const [where, values] = comparing({ service_host, task_state, prev_task_state, instance_uuid });
   const sql = `UPDATE bm_nodes SET service_host = ?, service_epoch = service_epoch + 1, prev_task_state = ?, task_state = ? WHERE id = ? AND ${live(database)} AND service_epoch = ?${where}${quiet}${fenceCheck}`;
-  const bound = [
-    to,
-    prev,
-    MIGRATING,
-    id,
-    service_epoch,
-    ...values,
-    ...(unfenced ? [unfenced] : []),
-  ];
+  const agents = agent === to ? [agent] : [];
+  const bound = [to, prev, MIGRATING, id, service_epoch, ...values, ...agents];
   const epoch = service_epoch + 1;
-  const done = { service_host: to, service_epoch: epoch, task_state: MIGRATING };
-  return (await changed(database, "claiming a machine", sql, bound, { ...node, ...done }))
-    ? epoch
-    : null;
+  const done = { ...node, service_host: to, service_epoch: epoch, task_state: MIGRATING };
+  return (await changed(database, "claiming a machine", sql, bound, done)) ? epoch : null;
 }
 
 /** Restores a machine's task_state after its move. @returns false if the row has changed */
@@ -153,9 +145,7 @@ async function changed(
     const touch = "UPDATE bm_nodes SET task_state = task_state WHERE id = ?";
     await stated(database, "waiting for a machine's row", touch, [after.id]);
     const now = (await nodesById(database, [after.id])).get(after.id);
-    const same = (["service_host", "service_epoch", "task_state"] as const).every(
-      (name) => now?.[name] === after[name],
-    );
-    return same;
+    const names = ["service_host", "service_epoch", "task_state"] as const;
+    return names.every((name) => now?.[name] === after[name]);
   }
 }

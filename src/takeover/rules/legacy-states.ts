@@ -8,6 +8,7 @@ import {
 } from "../../model/nova/legacy-move.ts";
 import type { NovaStep } from "../../model/nova/nova-plan.ts";
 import type { NovaService } from "../../model/nova/nova-rows.ts";
+import { instanceStep } from "./moves.ts";
 
 export interface LegacyNow {
   /** Null: deleted. */
@@ -161,8 +162,9 @@ function sameUuid(one: string | null, other: string | null): boolean {
 
 /** For Nova's API and a starting nova-compute. @source systems.md A2 H1, H3 */
 export function guardStep(change: LegacyTransition, tenant: LegacyTenant): NovaStep {
-  const { task_state, locked, locked_by } = tenant;
-  return tenantStep(change, tenant, { host: tenant.host, task_state, locked, locked_by }, GUARDED);
+  const { host, task_state, locked, locked_by } = tenant;
+  const before = { host, task_state, locked, locked_by };
+  return instanceStep(tenant, change.move.uuid, before, { host, ...GUARDED });
 }
 
 const GUARDED = { task_state: MIGRATING, locked: true };
@@ -188,27 +190,12 @@ export function servedStep(
     before === after || isAbandoned
       ? [{}, {}]
       : [{ vm_state: tenant.vm_state }, { vm_state: ends }];
-  return tenantStep(
-    transition,
+  return instanceStep(
     tenant,
+    move.uuid,
     { host: tenant.host, ...GUARDED, locked_by, ...state[0] },
     { host: goal, task_state, locked: locked_by !== null, locked_by, ...state[1] },
   );
-}
-
-function tenantStep(
-  { move }: LegacyTransition,
-  { id, uuid, node, host }: LegacyTenant,
-  before: object,
-  after: object,
-): NovaStep {
-  const common = { uuid, node, deleted: 0 };
-  return {
-    ...({ id: `instances:${id}`, part: "hosts", table: "instances", key: { id } } as const),
-    before: { ...common, ...before },
-    after: { ...common, host, ...after },
-    ...{ machine: move.uuid, of: `instance ${uuid}` },
-  };
 }
 
 /** nova-compute may have created another compute node. @source systems.md A2 H5 */

@@ -35,11 +35,6 @@ export const SENTENCES = {
     "Found an ironic host with more than one instance! Please delete all Nova instances that do not match the instance uuid recorded on the Ironic node.",
 } as const;
 
-export interface HostPair {
-  readonly from: string;
-  readonly to: string;
-}
-
 export function judgeHosts(
   facts: MoveFacts,
   request: MoveRequest,

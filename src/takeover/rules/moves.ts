@@ -22,7 +22,6 @@ import { hasMovedToApi } from "../../model/nova/nova-release.ts";
 import { busyText, requestText } from "../../model/nova/requests.ts";
 import { destination } from "./destination.ts";
 import {
-  type HostPair,
   isFenced,
   judgeHosts,
   type MoveFacts,
@@ -30,6 +29,11 @@ import {
   noService,
   SENTENCES,
 } from "./move-hosts.ts";
+
+interface HostPair {
+  readonly from: string;
+  readonly to: string;
+}
 
 /**
  * @param acceptances the acceptances of a machine in the site document
@@ -44,12 +48,11 @@ export function createMoves(
   /** Findings that depend only on the two hosts. */
   const judged = (from: string, to: string): readonly Finding[] => {
     const key = JSON.stringify([from, to]);
-    const hostFindings = between.get(key) ?? judgeHosts(facts, request, from, to);
-    between.set(key, hostFindings);
-    return hostFindings;
+    const findings = between.get(key) ?? judgeHosts(facts, request, from, to);
+    between.set(key, findings);
+    return findings;
   };
   return {
-    judged,
     /** @param tenant the node's instance in Ironic */
     machine(machine: OwnedMachine, from: string, tenant: NodeTenant): PlannedMove {
       // A destination that already has the machine or its compute node keeps it.
@@ -157,26 +160,33 @@ function stepsOf(
   const moving = computes.filter(({ owner }) => owner !== to);
   const bare = moving.map(({ owner, hypervisor_type, ...row }) => row);
   const { steps } = moveComputes({ uuid: node, service_host: from }, bare, hosts, to, "");
-  return [...steps, ...instances.flatMap((one) => tenantStep(one, node, from, to))];
+  if (from === to) return steps;
+  // The task_state is cleared, because the host is down.
+  const after = { host: to, task_state: null };
+  const moved = instances.filter(({ host }) => host === from);
+  return [
+    ...steps,
+    ...moved.map((one) => {
+      const { host, task_state } = one;
+      return instanceStep(one, node, { host, task_state }, after);
+    }),
+  ];
 }
 
-/** Also compares node and task_state, and clears task_state, because the host is down. */
-function tenantStep(
-  { id, uuid, host, node, task_state, deleted }: Tenant,
+/** Also compares the instance's node. */
+export function instanceStep(
+  { id, uuid, node }: Pick<Tenant, "id" | "uuid" | "node">,
   machine: string,
-  from: string,
-  to: string,
-): readonly NovaStep[] {
-  if (host !== from || from === to) return [];
-  const common = { uuid, node, deleted };
-  return [
-    {
-      ...({ id: `instances:${id}`, part: "hosts", table: "instances", key: { id } } as const),
-      before: { ...common, host, task_state },
-      after: { ...common, host: to, task_state: null },
-      ...{ machine, of: `instance ${uuid}` },
-    },
-  ];
+  before: object,
+  after: object,
+): NovaStep {
+  const common = { uuid, node, deleted: 0 };
+  return {
+    ...({ id: `instances:${id}`, part: "hosts", table: "instances", key: { id } } as const),
+    before: { ...common, ...before },
+    after: { ...common, ...after },
+    ...{ machine, of: `instance ${uuid}` },
+  };
 }
 
 function sources(

@@ -7,11 +7,15 @@ import { quickClock } from "../../lab/bmc/quick-clock.ts";
 
 test("an agent that waits for a lock reports at growing intervals for which, and since when", async () => {
   const said: string[] = [];
-  const around = { ended: () => said.length === 3, report: (text: string) => void said.push(text) };
+  const ending = new AbortController();
+  const report = (text: string): void => {
+    if (said.push(text) === 3) ending.abort();
+  };
   const busy = new MigrationError("N2I-E302", "host:A is locked by B");
   const locked = (): Promise<never> => Promise.reject(busy);
   const clock = quickClock();
-  const ended = await surrounded({ ...processContext(), clock }, () => patiently(around, locked));
+  const waits = () => patiently({ signal: ending.signal, report }, locked);
+  const ended = await surrounded({ ...processContext(), clock }, waits);
   assert.equal(ended, null);
   const times = said.map((line) =>
     /^Waiting since 20\S+Z \((\d+) (s|min)\): host:A is locked by B\.$/.exec(line)?.slice(1, 3),

@@ -20,20 +20,21 @@ export async function hostMoveCommand(
 }
 
 export function endOfMove(args: ListArgs & { readonly run: string }, moved: HostMoved): void {
-  const { unit, fenced, rows, found, blocked, skipped: changed, stopped, hosts } = moved;
+  const { manifest, fenced, made, found, blocked, skipped: changed, stopped } = moved;
   const fence = fenced === 0 ? "" : `${counted(fenced, "host")} fenced, `;
   const out = blocked + changed.length;
   const skippedText = out === 0 ? "" : `; ${counted(out, "machine was", "machines were")} skipped`;
   for (const { id, reason } of changed) note(args, `${id} was skipped: ${reason}`);
-  printResult(
-    args,
-    `Host move: ${fence}${counted(rows, unit === undefined ? "row" : "machine")} ${unit === undefined ? "changed" : "moved"}, ${found} already done${skippedText}.`,
-  );
+  const changes =
+    manifest.nova_bm === undefined
+      ? `${counted(made, "row")} changed`
+      : `${counted(made, "machine")} moved`;
+  printResult(args, `Host move: ${fence}${changes}, ${found} already done${skippedText}.`);
   if (stopped) {
     printMessage(args, STOPPED);
     return;
   }
-  for (const host of hosts) note(args, queueText(host));
+  for (const { host } of manifest.from) note(args, queueText(host));
   const undo = nextCommand("rollback", args, { all: true });
   printMessage(args, `Next: ${nextCommand("verify", args)}\nUndo: ${undo}`);
   if (out > 0) exitWith(EXIT_STATUS.partial.status);

@@ -1,8 +1,8 @@
 import { orNull } from "../../../lib/error.ts";
 import { openRun } from "../../../run/files/run-folder.ts";
 import { kindOf } from "../../../run/files/run-kind.ts";
-import { takeOverLegacy } from "../../../takeover/baremetal/legacy-takeover.ts";
-import { type TakeoverOptions, takeOver } from "../../../takeover/host-takeover.ts";
+import type { TakeoverOptions } from "../../../takeover/host-plan.ts";
+import { takeOver } from "../../../takeover/host-takeover.ts";
 import { checkMode } from "../given-options.ts";
 import { type ListArgs, sinkOf } from "../shared.ts";
 import { endOfMove } from "./move.ts";
@@ -12,7 +12,7 @@ export async function hostTakeoverCommand(args: ListArgs & TakeoverOptions): Pro
   const about = await orNull(openRun(args.run, { create: false }).then(kindOf));
   const legacy = args.novaBmDb !== undefined || about?.variant === "baremetal";
   checkMode("takeover", legacy);
-  const takes = legacy ? takeOverLegacy : takeOver;
-  const moved = await takes(args, sinkOf(args), (made) => printMoves(args, made));
+  const variant = legacy ? "baremetal" : "ironic";
+  const moved = await takeOver(variant, args, sinkOf(args), (made) => printMoves(args, made));
   if (moved !== null) endOfMove(args, moved);
 }

@@ -5,7 +5,8 @@ import { observedOf } from "../../../migrate/boot/boot-steps.ts";
 import { invert } from "../../../model/change.ts";
 import { type LegacyMove, type LegacyNode, MIGRATING } from "../../../model/nova/legacy-move.ts";
 import type { NovaStep, NovaTarget } from "../../../model/nova/nova-plan.ts";
-import type { NovaService } from "../../../model/nova/nova-rows.ts";
+import { readComputeHosts } from "../../../systems/nova-db/services.ts";
+import { claimNode, releaseNode } from "../../leases/nodes.ts";
 import {
   computeSteps,
   guardStep,
@@ -16,27 +17,24 @@ import {
   servedStep,
 } from "../../rules/legacy-states.ts";
 import type { LegacyFiles } from "../legacy-boots.ts";
-import type { Ports } from "../legacy-ports.ts";
+import type { LegacyClients } from "../legacy-clients.ts";
 import { removeBoot } from "./legacy-boot.ts";
 import { LEGACY, type LegacyMachine, moveJson } from "./legacy-started.ts";
 
 /** Called between steps to renew locks. Tests kill the process there. */
 type Between = (point: string) => Promise<void>;
 
-export interface LegacyDeps {
-  readonly read: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>;
+export interface LegacyDeps extends Pick<LegacyClients, "database" | "leases" | "read" | "ports"> {
   readonly nova: Pick<NovaTarget, "inspect" | "perform">;
-  readonly claim: (node: LegacyNode, to: string, prev: string | null) => Promise<number | null>;
-  readonly release: (node: LegacyNode, task_state: string | null) => Promise<boolean>;
-  readonly services: () => Promise<readonly NovaService[]>;
+  readonly claiming: Pick<Parameters<typeof claimNode>[2], "silent" | "agent">;
+  /** Null without a tree of the new host. */
+  readonly files: LegacyFiles | null;
   /** Locks the machine and its instance. @returns a text if another process has a lock */
   readonly locked: (
     move: LegacyMove,
     work: (between: Between) => Promise<LegacyPosition>,
   ) => Promise<LegacyPosition | string>;
-  /** Null without a tree of the new host. */
-  readonly files: LegacyFiles | null;
-  readonly ports: Ports;
+  /** Called again after an interruption before the end is in the journal. */
   readonly onMoved: (move: LegacyMove) => Promise<void>;
 }
 
@@ -67,7 +65,8 @@ async function serve(
   const rest = { ...now, computes: [...returned(undone, goal), ...unchanged(now, undone)] };
   // Naive UTC, as in `deleted_at`.
   const at = new Date().toISOString().slice(0, 19).replace("T", " ");
-  const computes = [...undone, ...computeSteps(transition, rest, await deps.services(), at)];
+  const services = await readComputeHosts(deps.database);
+  const computes = [...undone, ...computeSteps(transition, rest, services, at)];
   // Only the journal identifies a row that was deleted in favor of an existing one.
   if (!back && computes.some(({ after }) => after?.deleted !== 0))
     await begin({ move: moveJson(move), computes: computes as readonly object[] as Json });
@@ -196,7 +195,7 @@ async function drive(
     await between("legacy.ported");
     await serve(deps, transition, machine, await read(), begin);
     await between("legacy.served");
-    if (node.task_state === MIGRATING && !(await deps.release(node, transition.ends)))
+    if (node.task_state === MIGRATING && !(await releaseNode(deps.leases, node, transition.ends)))
       return { is: "other", reason: `bm_nodes.id=${move.id} was changed while it was moved` };
     await between("legacy.released");
     return await arrived();
@@ -252,7 +251,7 @@ async function ended(
 
 /** The machine with its new owner; null if its row has changed. */
 async function claimed(
-  { claim }: LegacyDeps,
+  { leases, claiming }: LegacyDeps,
   transition: LegacyTransition,
   { node }: LegacyNow,
 ): Promise<LegacyNode | null> {
@@ -260,7 +259,7 @@ async function claimed(
   if (node === null) return null;
   if (node.service_host === goal) return node;
   const prev = isBack(transition) ? move.before : move.after;
-  const epoch = await claim(node, goal, prev);
+  const epoch = await claimNode(leases, node, { to: goal, prev, ...claiming });
   if (epoch === null) return null;
   const owned = { service_host: goal, service_epoch: epoch, task_state: MIGRATING };
   return { ...node, ...owned, prev_task_state: prev };

@@ -25,7 +25,6 @@ import {
 import { liftByHand, takenByHand } from "./baremetal/legacy-fence.ts";
 import { returnMachines, withLegacy } from "./baremetal/legacy-moves.ts";
 import { type LegacyMachine, movedMachines } from "./baremetal/steps/legacy-started.ts";
-import { type HostInputs, openHostClients } from "./host-clients.ts";
 import { withHosts } from "./host-moves.ts";
 import { backTransition, moveState } from "./rules/legacy-states.ts";
 import {
@@ -36,7 +35,7 @@ import {
   rowsBack,
   rowsToRestore,
 } from "./steps/host-move.ts";
-import type { MoveTarget } from "./target.ts";
+import { type HostInputs, type MoveTarget, openHostClients } from "./target.ts";
 
 export function hostsBack(
   variant: MoveTarget["variant"],
@@ -267,7 +266,7 @@ async function* machinePreviews(
 async function warnOfRunning(
   { database }: LegacyClients,
   machines: readonly LegacyMachine[],
-  { report }: Pick<Sink, "report">,
+  { report }: Sink,
 ): Promise<void> {
   const hosts = [...new Set(machines.map(({ move }) => move.to))];
   const beats = hosts.length === 0 ? [] : await readBeats(database, hosts);

@@ -34,7 +34,7 @@ interface HostSession {
 /** @throws MigrationError N2I-E300 for another Nova, N2I-E302 if another run works on it */
 export async function withHosts<T>(
   run: RunFolder,
-  { database, identity }: Pick<MoveTarget, "database" | "identity">,
+  { database, identity }: MoveTarget,
   plans: readonly MovePlan[],
   work: (hosts: HostSession) => Promise<T>,
 ): Promise<T> {

@@ -10,20 +10,16 @@ import { plansIn } from "../model/journal.ts";
 import type { Machine } from "../model/machine.ts";
 import type { Site } from "../model/mapping.ts";
 import { MOVES, type MoveMode } from "../model/nova/host-move.ts";
-import { closing } from "../run/databases.ts";
 import { readJournal } from "../run/files/journal.ts";
 import { createPlan, PLAN, removePlans } from "../run/files/plan-folder.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
 import { type MovePlan, presentMoves } from "../run/host-files.ts";
 import { now, rest } from "../run/process-context.ts";
-import { inRun } from "../run/run.ts";
-import { saveOptions } from "../run/saved-options.ts";
 import type { Sink } from "../run/sink.ts";
 import { VERSION } from "../run/version.ts";
 import { busyInstances } from "../systems/nova-db/machines.ts";
 import type { LegacyInputs } from "./baremetal/legacy-clients.ts";
 import { type DownOptions, downTime, watchHost } from "./host-watch.ts";
-import { openTarget } from "./open-target.ts";
 import type { MoveFacts, MoveRequest } from "./rules/move-hosts.ts";
 import type { MoveScope, MoveTarget } from "./target.ts";
 
@@ -48,18 +44,6 @@ export interface TakeoverOptions extends HostPlanOptions {
 
 export interface PlannedMoves extends MovePlan {
   readonly path: string;
-}
-
-export function planMoves(options: HostPlanOptions, sink: Sink): Promise<PlannedMoves> {
-  const variant = options.novaBmDb === undefined ? "ironic" : "baremetal";
-  return inRun(options.run, "host plan", { kind: "takeover", variant, create: true }, (run) =>
-    closing(async (keep) => {
-      const target = await openTarget(variant, options, keep, { readOnly: true }, sink.report);
-      const planned = await makeMoves(run, target, "move", options, sink);
-      await saveOptions(run, "host", options);
-      return planned;
-    }),
-  );
 }
 
 /** @throws MigrationError N2I-E315 in a run of another kind, N2I-E306 for an unknown machine */
@@ -156,7 +140,7 @@ export async function watchedPlan(
 
 /** The API, the scheduler or a conductor may still finish requests for a dead host. */
 async function settle(
-  { database }: Pick<MoveTarget, "database">,
+  { database }: MoveTarget,
   { from, settle: seconds = 0 }: TakeoverOptions,
   { report }: Sink,
 ): Promise<void> {
@@ -179,8 +163,8 @@ const PACE = 500;
 export async function askDown(
   { from, confirmedDown, fenceCommand, yes = false }: TakeoverOptions,
   { machines, to }: { readonly machines: number; readonly to: string },
-  { database }: Pick<MoveTarget, "database">,
-  { confirm }: Pick<Sink, "confirm">,
+  { database }: MoveTarget,
+  { confirm }: Sink,
 ): Promise<void> {
   if (confirmedDown) return;
   const what = `Move ${counted(machines, "machine")} to ${to} in ${database.label}?`;
@@ -210,7 +194,7 @@ export async function checkMovable({ manifest, lines }: MovePlan): Promise<void>
   throw new MigrationError("N2I-E317", listed([...texts], NAMES, "; "));
 }
 
-export function hostsIn({ to = [] }: Pick<PlanOptions, "to">): readonly string[] {
+export function hostsIn({ to = [] }: PlanOptions): readonly string[] {
   return [...new Set(to.flatMap((list) => list.split(",")))].filter(Boolean);
 }
 

@@ -24,16 +24,15 @@ import {
 } from "./baremetal/legacy-clients.ts";
 import { hasLifted, isLifting, lifting } from "./baremetal/legacy-fence.ts";
 import { withLegacy } from "./baremetal/legacy-moves.ts";
-import { openHostClients } from "./host-clients.ts";
 import { withHosts } from "./host-moves.ts";
 import { checkSpelling } from "./host-plan.ts";
 import { isAbout } from "./host-verify.ts";
 import { isSilentAgain } from "./host-watch.ts";
 import { liftFence, readLeases } from "./leases/leases.ts";
-import { nodesOf, takenNodes } from "./leases/nodes.ts";
+import { instanceOwners, nodesOf } from "./leases/nodes.ts";
 import { isUnlocked } from "./rules/legacy-states.ts";
 import { fenceLeg, fencesOf } from "./steps/host-move.ts";
-import type { MoveTarget } from "./target.ts";
+import { type MoveTarget, openHostClients } from "./target.ts";
 
 export interface ReadmitOptions extends LegacyInputs {
   readonly run: string;
@@ -234,11 +233,12 @@ async function holdersText(
   host: string,
 ): Promise<readonly string[]> {
   const instances = await instancesOn(database, host);
-  const taken = await takenNodes(
+  const owners = await instanceOwners(
     leases,
-    host,
     instances.map(({ uuid }) => uuid),
   );
+  const foreign = owners.filter(({ service_host }) => service_host !== host);
+  const taken = foreign.map(({ instance_uuid }) => instance_uuid);
   const half: string[] = [];
   for await (const page of nodesOf(leases, host))
     for (const { uuid, task_state } of page) if (task_state === MIGRATING) half.push(uuid);

@@ -14,12 +14,13 @@ import type { Sink } from "../run/sink.ts";
 import { openMachines } from "../systems/nova-db/machines.ts";
 import { type LegacyInputs, legacyOptions, openLegacyClients } from "./baremetal/legacy-clients.ts";
 import { takeOverLegacy } from "./baremetal/legacy-takeover.ts";
-import { openHostClients } from "./host-clients.ts";
 import { type HostMoved, isThrough, performMoves } from "./host-moves.ts";
 import {
   askDown,
   checkMovable,
+  type HostPlanOptions,
   hostsIn,
+  makeMoves,
   type PlannedMoves,
   type Planning,
   siteOf,
@@ -29,7 +30,19 @@ import {
 import { configuredDownTime } from "./host-watch.ts";
 import { openTarget } from "./open-target.ts";
 import { rowsToRestore } from "./steps/host-move.ts";
-import type { MoveTarget } from "./target.ts";
+import { type MoveTarget, openHostClients } from "./target.ts";
+
+export function planMoves(options: HostPlanOptions, sink: Sink): Promise<PlannedMoves> {
+  const variant = options.novaBmDb === undefined ? "ironic" : "baremetal";
+  return inRun(options.run, "host plan", { kind: "takeover", variant, create: true }, (run) =>
+    closing(async (keep) => {
+      const target = await openTarget(variant, options, keep, { readOnly: true }, sink.report);
+      const planned = await makeMoves(run, target, "move", options, sink);
+      await saveOptions(run, "host", options);
+      return planned;
+    }),
+  );
+}
 
 /**
  * The fence is in the row of the host's heartbeat. The same command resumes.

@@ -149,7 +149,7 @@ function judgeHost(
 }
 
 /** Includes hosts in the journal, because an agent's last plan may move nothing. */
-function oldHosts({ manifest }: Pick<MovePlan, "manifest">, entries: Entries): readonly OldHost[] {
+function oldHosts({ manifest }: MovePlan, entries: Entries): readonly OldHost[] {
   const byHost = new Map(manifest.from.map((one) => [one.host, one]));
   for (const entry of entries) {
     const move =
@@ -164,11 +164,7 @@ function oldHosts({ manifest }: Pick<MovePlan, "manifest">, entries: Entries): r
   return [...byHost.values()];
 }
 
-export async function isAbout(
-  host: string,
-  plan: Pick<MovePlan, "manifest" | "lines">,
-  entries: Entries,
-): Promise<boolean> {
+export async function isAbout(host: string, plan: MovePlan, entries: Entries): Promise<boolean> {
   if (oldHosts(plan, entries).some((one) => one.host === host)) return true;
   for await (const batch of plan.lines()) if (batch.some(({ from }) => from === host)) return true;
   return false;

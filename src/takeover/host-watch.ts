@@ -22,7 +22,7 @@ const PACE = 500;
  * @throws MigrationError N2I-E316 if it reports
  */
 export async function watchHost(
-  { database }: Pick<MoveTarget, "database">,
+  { database }: MoveTarget,
   host: string,
   seconds: number,
   { report }: Pick<Sink, "report">,
@@ -85,7 +85,7 @@ export async function configuredDownTime({
  */
 export async function silentSince(
   target: NovaTarget,
-  clients: Pick<MoveTarget, "database">,
+  clients: MoveTarget,
   { mode, from, looked_at, service_down_time: down }: MovePlan["manifest"],
   sink: Pick<Sink, "report">,
 ): Promise<readonly OldHost[]> {

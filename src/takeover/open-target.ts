@@ -19,11 +19,10 @@ import {
   type LegacyInputs,
   openLegacyClients,
 } from "./baremetal/legacy-clients.ts";
-import { moveLegacy } from "./baremetal/legacy-move.ts";
 import { machinesOf } from "./baremetal/legacy-moves.ts";
 import type { ObservedPort } from "./baremetal/legacy-ports.ts";
+import { moveLegacy } from "./baremetal/legacy-take.ts";
 import { movedMachines } from "./baremetal/steps/legacy-started.ts";
-import { openHostClients } from "./host-clients.ts";
 import { type HostMoved, performMoves } from "./host-moves.ts";
 import { holderText, type LockState, takenLocks } from "./leases/locks.ts";
 import {
@@ -32,7 +31,7 @@ import {
   type LegacyNow,
   moveState,
 } from "./rules/legacy-states.ts";
-import type { Compared, MoveTarget } from "./target.ts";
+import { type Compared, type MoveTarget, openHostClients } from "./target.ts";
 
 export interface OpenTarget extends MoveTarget {
   readonly question: (manifest: MovePlan["manifest"]) => string;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { destination } from "../../src/takeover/rules/destination.ts";
+import { destination } from "../../src/takeover/rules/successors.ts";
 import { ends, run, start } from "../hostile/cli.ts";
 import { engines } from "../lab/engines.ts";
 import { type Cloud, cloud, looksUntil, MACHINES, SILENT, taken, until } from "./agent-cloud.ts";

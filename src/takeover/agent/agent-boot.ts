@@ -4,12 +4,12 @@ import { BATCH } from "../../lib/streams.ts";
 import { counted } from "../../lib/text.ts";
 import { isUuid } from "../../lib/uuid.ts";
 import { read } from "../../systems/database/read.ts";
-import { lower, spellings, string, text } from "../../systems/database/rows.ts";
+import { spellings, string, text } from "../../systems/database/rows.ts";
 import { factsOf, parsePxe, uuidOf } from "../../systems/tftp/rules/pxe-config.ts";
 import { readText, type Tree } from "../../systems/tftp/tree.ts";
 import type { Opening } from "../baremetal/optional-services.ts";
 import { publishBoot } from "../leases/leases.ts";
-import { live } from "../leases/nodes.ts";
+import { instanceOwners } from "../leases/nodes.ts";
 
 interface Publishing extends Omit<Opening, "keep"> {
   readonly tree: Tree;
@@ -44,22 +44,15 @@ async function* publishing(
   const changed = await changedFiles(tree, published);
   const uuids = [...changed.keys()];
   if (uuids.length === 0) return;
-  const names = spellings(uuids);
-  const owned = await read(
-    leases,
-    { instance_uuid: lower, service_host: text },
-    `bm_nodes WHERE ${live(leases)} AND instance_uuid IN (...)`,
-    names,
-  );
-  const mine = new Set(
-    owned.flatMap((row) => (row.service_host === host ? [row.instance_uuid] : [])),
-  );
+  const owners = await instanceOwners(leases, uuids);
+  const owned = owners.filter(({ service_host }) => service_host === host);
+  const mine = new Set(owned.map(({ instance_uuid }) => instance_uuid.toLowerCase()));
   yield;
   const images = await read(
     nova,
     { uuid: string, kernel_id: text, ramdisk_id: text },
     "instances WHERE deleted = 0 AND uuid IN (...)",
-    names,
+    spellings(uuids),
   );
   const imagesOf = new Map(images.map((row) => [row.uuid.toLowerCase(), row]));
   yield;

@@ -11,8 +11,7 @@ import { isUnanswered } from "../../systems/database/statement.ts";
 import { fenceLease, readLeases } from "../leases/leases.ts";
 import { keepLocks } from "../leases/locks.ts";
 import { nodesOf } from "../leases/nodes.ts";
-import { shareOf } from "../rules/destination.ts";
-import { isLive, judgeLeases, successorsOf } from "../rules/successors.ts";
+import { isLive, judgeLeases, shareOf, successorsOf } from "../rules/successors.ts";
 import type { MoveTarget } from "../target.ts";
 
 export interface Taking {

@@ -20,13 +20,12 @@ import {
   openFreshComputes,
 } from "../../systems/nova-db/legacy.ts";
 import { openMachines } from "../../systems/nova-db/machines.ts";
-import { type HostInputs, openHostClients } from "../host-clients.ts";
 import { readLeases } from "../leases/leases.ts";
 import { nodesById, nodesByUuid, nodesOf } from "../leases/nodes.ts";
 import { needLeases } from "../leases/schema.ts";
 import { createLegacyMoves, type LegacyFound } from "../rules/legacy.ts";
 import type { LegacyNow } from "../rules/legacy-states.ts";
-import type { MoveScope, MoveTarget } from "../target.ts";
+import { type HostInputs, type MoveScope, type MoveTarget, openHostClients } from "../target.ts";
 import { type BootInputs, openBoots } from "./legacy-boots.ts";
 import { openPorts } from "./legacy-ports.ts";
 

@@ -17,8 +17,8 @@ import { LEGACY, movedMachines } from "./steps/legacy-started.ts";
  * @throws MigrationError N2I-E316 if the lease was renewed
  */
 export async function fenceByHand(
-  { journal, now, by }: Pick<RunSession, "journal" | "now" | "by">,
-  { leases }: Pick<LegacyClients, "leases">,
+  { journal, now, by }: RunSession,
+  { leases }: LegacyClients,
   host: string,
 ): Promise<number> {
   const [lease] = await readLeases(leases, host);
@@ -36,8 +36,8 @@ export async function fenceByHand(
 
 /** @returns the number of lifted fences */
 export async function liftByHand(
-  { journal, now, by }: Pick<RunSession, "journal" | "now" | "by">,
-  { leases }: Pick<LegacyClients, "leases">,
+  { journal, now, by }: RunSession,
+  { leases }: LegacyClients,
 ): Promise<number> {
   let lifted = 0;
   for (const [id, marks] of takenByHand(journal.entries())) {
@@ -58,7 +58,7 @@ const FENCED = "host-lease-fence";
 const LIFTED = "host-lease";
 
 export async function lifting(
-  { journal, now, by }: Pick<RunSession, "journal" | "now" | "by">,
+  { journal, now, by }: RunSession,
   id: string,
   act: () => Promise<void> = () => Promise.resolve(),
 ): Promise<void> {

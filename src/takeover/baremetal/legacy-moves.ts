@@ -72,7 +72,7 @@ export interface Claiming extends Partial<Pick<LegacyDeps, "onMoved">> {
   readonly hosts: readonly string[];
   /** Minimum milliseconds without a heartbeat of a machine. */
   readonly silent?: number | undefined;
-  /** The host whose agent claims the machines. */
+  /** The host whose agent claims the machines; absent: an operator. */
   readonly agent?: string | undefined;
   /** If aborted, no further machine is started. Its reason is a MigrationError. */
   readonly signal?: AbortSignal | undefined;
@@ -82,7 +82,7 @@ export interface Claiming extends Partial<Pick<LegacyDeps, "onMoved">> {
 export async function withLegacy<T>(
   run: RunFolder,
   clients: LegacyClients,
-  plans: readonly Pick<MovePlan, "manifest">[],
+  plans: readonly MovePlan[],
   claiming: Claiming,
   work: (legacy: LegacySession) => Promise<T>,
 ): Promise<T> {

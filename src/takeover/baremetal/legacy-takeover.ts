@@ -21,10 +21,9 @@ import { downTime } from "../host-watch.ts";
 import { readLeases } from "../leases/leases.ts";
 import type { LegacyClients } from "./legacy-clients.ts";
 import { fenceByHand } from "./legacy-fence.ts";
-import { legacyMoved, performLegacy } from "./legacy-move.ts";
 import { checkAny, withLegacy } from "./legacy-moves.ts";
 import { reportPorts } from "./legacy-ports.ts";
-import { openIn, takeMachines } from "./legacy-take.ts";
+import { legacyMoved, openIn, performLegacy, takeMachines } from "./legacy-take.ts";
 import { movedMachines } from "./steps/legacy-started.ts";
 
 /**

@@ -57,16 +57,10 @@ export function nodesByUuid(
   return read(database, NODE, from, lowerUuids);
 }
 
-/** The instances whose machine belongs to another host. */
-export async function takenNodes(
-  database: Database,
-  host: string,
-  instances: readonly string[],
-): Promise<readonly string[]> {
-  const source = `bm_nodes WHERE ${live(database)} AND instance_uuid IN (...)`;
-  const fields = { instance_uuid: string, service_host: text };
-  const rows = await read(database, fields, source, spellings(instances));
-  return rows.flatMap((row) => (row.service_host === host ? [] : [row.instance_uuid]));
+/** The hosts of the machines of these instances. */
+export function instanceOwners(database: Database, instances: readonly string[]) {
+  const from = `bm_nodes WHERE ${live(database)} AND instance_uuid IN (...)`;
+  return read(database, { instance_uuid: string, service_host: text }, from, spellings(instances));
 }
 
 interface Claim {

@@ -1,12 +1,15 @@
 import { MigrationError } from "../../lib/error.ts";
-import { listed, NAMES } from "../../lib/text.ts";
+import { counted, listed, NAMES } from "../../lib/text.ts";
 import {
   isExtended,
   isLeaseTable,
   LEASE_COLUMNS,
   LEASE_TABLES,
   lasts,
+  withoutLeases,
 } from "../../model/nova/leases.ts";
+import { closing, openRole } from "../../run/databases.ts";
+import type { Sink } from "../../run/sink.ts";
 import {
   columnStatements,
   escaped,
@@ -17,11 +20,68 @@ import type { Database } from "../../systems/database/open.ts";
 import { quoted, read } from "../../systems/database/read.ts";
 import { accountOf, may } from "../../systems/database/rights.ts";
 import { ask, integer, isTrue, text } from "../../systems/database/rows.ts";
+import { lockTarget } from "../../systems/database/target-lock.ts";
 import { defining } from "../../systems/database/write.ts";
 import { describeTables } from "../../systems/nova-bm/describe.ts";
 import { readSchema } from "../../systems/nova-bm/open.ts";
 import { readLeases } from "./leases.ts";
 import { acquiredLocks } from "./locks.ts";
+
+interface SchemaOptions {
+  readonly change: "extend" | "status" | "revert";
+  readonly novaBmDb: string;
+}
+
+/** @returns false if `status` finds that parts are missing */
+export function leaseSchema({ change, novaBmDb }: SchemaOptions, sink: Sink): Promise<boolean> {
+  return closing(async (keep) => {
+    const readOnly = change === "status";
+    const database = keep(await openRole("nova-bm-db", novaBmDb, { readOnly }));
+    if (change === "status") return isComplete(database, sink);
+    const lock = await lockTarget(database);
+    try {
+      await (change === "extend" ? extend : revert)(database, sink);
+    } finally {
+      await lock.release();
+    }
+    return true;
+  });
+}
+
+async function isComplete(database: Database, { result }: Sink): Promise<boolean> {
+  const { version, columns, tables, missing } = await leaseParts(database);
+  const columnCount = withoutLeases(await columnNames(database, "bm_nodes")).length;
+  result(
+    `${database.label}: nova_bm version ${version}, ${counted(columnCount, "column")} in bm_nodes without leases.`,
+  );
+  result(`Present: ${qualified([...tables, ...columns]) || "no lease tables or columns"}.`);
+  if (missing.length > 0) result(`Missing: ${qualified(missing)}.`);
+  return missing.length === 0;
+}
+
+async function extend(database: Database, { result }: Sink): Promise<void> {
+  const added = await extendSchema(database);
+  result(
+    added.length === 0
+      ? `Nothing to add: nova_bm of ${database.label} is already extended.`
+      : `Added to nova_bm of ${database.label}: ${qualified(added)}. Its version is 10, as before.`,
+  );
+}
+
+async function revert(database: Database, { confirm, result }: Sink): Promise<void> {
+  const { tables, columns } = await leaseParts(database);
+  const parts = qualified([...tables, ...columns]);
+  if (parts === "")
+    return result(`Nothing to remove: nova_bm of ${database.label} is not extended.`);
+  await confirm(`Remove ${parts} from nova_bm of ${database.label}?`);
+  await revertSchema(database);
+  result(`Removed from nova_bm of ${database.label}: ${parts}.`);
+}
+
+function qualified(names: readonly string[]): string {
+  const isColumn = (name: string): boolean => LEASE_COLUMNS.some((column) => column.name === name);
+  return names.map((name) => (isColumn(name) ? `bm_nodes.${name}` : name)).join(", ");
+}
 
 const NODES = "bm_nodes";
 

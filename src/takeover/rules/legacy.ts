@@ -59,19 +59,13 @@ export function createLegacyMoves(
       // Whether a move was interrupted after the guard, before the claim.
       const guarded = takes && found.tenant?.task_state === MIGRATING && isUnlocked(found.tenant);
       const base = moves.machine(ownedBy(found, from, dies || guarded), from, undefined);
-      const { to } = base;
       const started = isStarted(node);
-      const judging = { facts, from, to, dies, started, guarded };
+      const judging = { facts, from, to: base.to, dies, started, guarded };
       const findings = [...base.findings, ...judge(found, judging)];
-      if (findings.some(blocks)) return { ...base, verdict: "blocked", findings, steps: [] };
-      const isAtTarget = from === to && !started;
-      if (isAtTarget) return { ...base, verdict: "there", findings, steps: [] };
-      return {
-        ...base,
-        verdict: "move",
-        findings,
-        legacy: moveOf(found, { from, to, dies, started }),
-      };
+      const isAtTarget = from === base.to && !started;
+      const verdict = findings.some(blocks) ? "blocked" : isAtTarget ? "there" : "move";
+      if (verdict !== "move") return { ...base, verdict, findings, steps: [] };
+      return { ...base, verdict, findings, legacy: moveOf(found, judging) };
     },
   };
 }
@@ -193,10 +187,7 @@ function judgePair(
     : fault(`instances.node of ${instance_uuid} is ${showColumn(tenant.node)}`);
 }
 
-function moveOf(
-  { node, tenant }: LegacyFound,
-  { from, to, dies, started }: Omit<Judging, "facts" | "guarded">,
-): LegacyMove {
+function moveOf({ node, tenant }: LegacyFound, { from, to, dies, started }: Judging): LegacyMove {
   const before = stateOf(node);
   return {
     ...{ id: node.id, uuid: node.uuid, from, to, epoch: node.service_epoch },

@@ -20,7 +20,6 @@ import type {
 import type { NovaStep } from "../../model/nova/nova-plan.ts";
 import { hasMovedToApi } from "../../model/nova/nova-release.ts";
 import { busyText, requestText } from "../../model/nova/requests.ts";
-import { destination } from "./destination.ts";
 import {
   isFenced,
   judgeHosts,
@@ -29,6 +28,7 @@ import {
   noService,
   SENTENCES,
 } from "./move-hosts.ts";
+import { destination } from "./successors.ts";
 
 interface HostPair {
   readonly from: string;

@@ -2,8 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { Lease } from "../../../src/model/nova/leases.ts";
-import { shareOf } from "../../../src/takeover/rules/destination.ts";
-import { isLive, judgeLeases, successorsOf } from "../../../src/takeover/rules/successors.ts";
+import {
+  isLive,
+  judgeLeases,
+  shareOf,
+  successorsOf,
+} from "../../../src/takeover/rules/successors.ts";
 import { caseUuid } from "../../cases/case.ts";
 import { holds } from "../../support/seeded.ts";
 

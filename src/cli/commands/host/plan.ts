@@ -1,6 +1,7 @@
 import { movesOf } from "../../../run/host-files.ts";
 import { nextCommand } from "../../../run/next.ts";
-import { type HostPlanOptions, type PlannedMoves, planMoves } from "../../../takeover/host-plan.ts";
+import type { HostPlanOptions, PlannedMoves } from "../../../takeover/host-plan.ts";
+import { planMoves } from "../../../takeover/host-takeover.ts";
 import { printView } from "../../print/out.ts";
 import { EVERY } from "../../views/every-row.ts";
 import { hostsText, movesText, movesView } from "../../views/hosts.ts";

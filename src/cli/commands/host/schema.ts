@@ -1,5 +1,5 @@
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
-import { leaseSchema } from "../../../takeover/baremetal/lease-schema.ts";
+import { leaseSchema } from "../../../takeover/leases/schema.ts";
 import { exitWith, type ListArgs, sinkOf } from "../shared.ts";
 
 export async function hostSchemaCommand(

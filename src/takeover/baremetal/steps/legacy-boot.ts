@@ -102,10 +102,7 @@ async function foundAt(tree: Tree, path: string) {
 }
 
 /** Takes images from the former hosts' trees or, if they are missing there, from Glance. */
-async function sourcesOf(
-  olds: readonly Tree[],
-  { instance, images }: Pick<DesiredBoot, "instance" | "images">,
-) {
+async function sourcesOf(olds: readonly Tree[], { instance, images }: DesiredBoot) {
   const [existing, sources] = [
     new Map<ImageName, ExistingImage>(),
     new Map<ImageName, ImageSource>(),
@@ -141,7 +138,7 @@ async function copyOf(olds: readonly Tree[], path: string) {
 
 /** @returns why a copy differs from Glance's image, or null */
 export async function fetchImages(
-  { changes, sources }: Pick<InspectedBoot, "changes" | "sources">,
+  { changes, sources }: InspectedBoot,
   fetch: Fetch,
 ): Promise<string | null> {
   for (const change of changes) {

@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { MigrationError } from "../../src/lib/error.ts";
+import { processContext, surrounded } from "../../src/run/process-context.ts";
+import { patiently } from "../../src/takeover/agent/agent-round.ts";
 import { ends, run } from "../hostile/cli.ts";
+import { quickClock } from "../lab/bmc/quick-clock.ts";
 import { type Cloud, cloud, looksUntil, SILENT, taken, until } from "./agent-cloud.ts";
 import { uuidOf } from "./cloud.ts";
 import { inPlace, moveOf, report, runAt } from "./legacy-cloud.ts";
@@ -210,4 +214,22 @@ test("without the site's fence nothing is fenced; with it the host is, and it wa
   );
   assert.deepEqual(await made.lease("A"), [5, "B"]);
   assert.equal(readFileSync(join(folder, "told"), "utf8"), "A\nA\n");
+});
+
+test("an agent that waits for a lock reports at growing intervals for which, and since when", async () => {
+  const said: string[] = [];
+  const ending = new AbortController();
+  const report = (text: string): void => {
+    if (said.push(text) === 3) ending.abort();
+  };
+  const busy = new MigrationError("N2I-E302", "host:A is locked by B");
+  const locked = (): Promise<never> => Promise.reject(busy);
+  const clock = quickClock();
+  const waits = () => patiently({ signal: ending.signal, report }, locked);
+  const ended = await surrounded({ ...processContext(), clock }, waits);
+  assert.equal(ended, null);
+  const times = said.map((line) =>
+    /^Waiting since 20\S+Z \((\d+) (s|min)\): host:A is locked by B\.$/.exec(line)?.slice(1, 3),
+  );
+  assert.deepEqual(times.flat(), ["63", "s", "2", "min", "4", "min"], said.join("\n"));
 });

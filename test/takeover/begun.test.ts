@@ -12,6 +12,7 @@ import {
   hostCloud,
   QUICK,
   reportH1,
+  reportsOn,
   TAKE,
   takenForLost,
   uuidOf,
@@ -110,4 +111,20 @@ test("status names no host where nothing leaves one", async (t) => {
   await ends(0, cloud.host("host", "plan", ...words));
   const { out } = await cloud.host("status");
   assert.match(out, /move to H2: 0 machines to move, 0 already there, 1 blocked/);
+});
+
+test("a fenced host that ran once more is let back when it is silent again", async (t) => {
+  const { host, db } = await deadCloud(t);
+  await ends(0, host(...TAKE, "--service-down-time", "100", "--confirmed-down"));
+  await db("services").where({ host: "H1" }).increment({ report_count: 5 });
+  const verify = () => host("verify", "--queue-purged");
+  const readmit = () => host("host", "readmit", "H1", "--queue-purged", "--yes");
+  const seen = await ends(2, reportsOn(db, verify));
+  assert.match(seen.out, /nova-compute of H1 runs again/);
+  const early = await ends(4, reportsOn(db, readmit));
+  assert.match(early.err, /N2I-E319 nova-compute of H1 runs again: stop it first/);
+  await ends(0, verify());
+  await ends(0, readmit());
+  const service = await db("services").where({ host: "H1" }).first("forced_down");
+  assert.equal(Boolean(service.forced_down), false);
 });

@@ -7,8 +7,8 @@ import { ends } from "../hostile/cli.ts";
 import { engines, test } from "../lab/engines.ts";
 import { AHEAD, ago, serviceOf } from "./cloud.ts";
 import { LEASE, legacyCloud, moveOf, reporting } from "./legacy-cloud.ts";
-import { asked, DOWN, dead, ROW, words } from "./legacy-dead.ts";
 import { does, takes } from "./legacy-does.ts";
+import { asked, DOWN, dead, ROW, words } from "./legacy-trees.ts";
 
 for (const engine of engines("sqlite", "mysql"))
   test(`on ${engine}, a dead host's machines come by hand under a fenced lease, and go back with it`, async (t) => {

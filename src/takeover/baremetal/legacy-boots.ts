@@ -207,38 +207,33 @@ async function openBootImages(
       machines: readonly { readonly id: number; readonly instance: string }[],
       facts: Awaited<ReturnType<typeof readBootFacts>>,
     ): Promise<ReadonlyMap<number, ReadonlyMap<ImageName, GlanceImage | string>>> {
-      const service = await glance.service();
-      if (service === null) return new Map();
-      const ids = await legacyImageIds(
-        nova,
-        machines.map(({ instance }) => instance),
-      );
-      const byMachine = machines.map(({ id, instance }) => {
-        const imageIds = ids.get(instance.toLowerCase());
-        const record = facts.get(id);
-        const images: readonly (readonly [ImageName, string | null])[] = [
-          ["kernel", imageIds?.kernel ?? record?.kernel_id ?? null],
-          ["ramdisk", imageIds?.ramdisk ?? record?.ramdisk_id ?? null],
-          ["deploy_kernel", imageIds?.deploy_kernel ?? setting("deploy_kernel")],
-          ["deploy_ramdisk", imageIds?.deploy_ramdisk ?? setting("deploy_ramdisk")],
-        ];
-        return [id, images] as const;
+      const found = await glance.ask(async (service) => {
+        const instances = machines.map(({ instance }) => instance);
+        const ids = await legacyImageIds(nova, instances);
+        const byMachine = machines.map(({ id, instance }) => {
+          const imageIds = ids.get(instance.toLowerCase());
+          const record = facts.get(id);
+          const images: readonly (readonly [ImageName, string | null])[] = [
+            ["kernel", imageIds?.kernel ?? record?.kernel_id ?? null],
+            ["ramdisk", imageIds?.ramdisk ?? record?.ramdisk_id ?? null],
+            ["deploy_kernel", imageIds?.deploy_kernel ?? setting("deploy_kernel")],
+            ["deploy_ramdisk", imageIds?.deploy_ramdisk ?? setting("deploy_ramdisk")],
+          ];
+          return [id, images] as const;
+        });
+        const all = byMachine.flatMap(([, images]) => images.flatMap(([, image]) => image ?? []));
+        const details = await service.details(new Set(all));
+        const imageOf = (image: string | null): GlanceImage | string => {
+          if (image === null) return "its Glance image is unknown";
+          const detail = details.get(image);
+          return typeof detail === "object" ? detail : `${detail} (${image})`;
+        };
+        return byMachine.map(([id, images]) => {
+          const details = images.map(([name, image]) => [name, imageOf(image)] as const);
+          return [id, new Map(details)] as const;
+        });
       });
-      const allIds = byMachine.flatMap(([, images]) => images.flatMap(([, image]) => image ?? []));
-      const details = await glance.attempt(() => service.details(new Set(allIds)));
-      if (details === null) return new Map();
-      return new Map(
-        byMachine.map(([id, images]) => [
-          id,
-          new Map(
-            images.map(([name, image]) => {
-              const found = image === null ? undefined : details.get(image);
-              const fault = image === null ? "its Glance image is unknown" : `${found} (${image})`;
-              return [name, typeof found === "object" ? found : fault] as const;
-            }),
-          ),
-        ]),
-      );
+      return new Map(found);
     },
     /** Downloads an image once. @throws MigrationError N2I-E120, N2I-E210 to N2I-E212 */
     fetch(image: GlanceImage): Promise<FetchedImage> {

@@ -39,10 +39,7 @@ export interface ObservedPort {
 export function openPorts(restOptions: RestOptions, opening: Opening, myIp: string | null) {
   const { leases, report } = opening;
   const neutron = openOptional(restOptions, opening, "Neutron", openNetwork);
-  const placed = async (ids: readonly string[]) => {
-    const service = await neutron.service();
-    return service === null ? null : neutron.attempt(() => service.placed(new Set(ids)));
-  };
+  const placed = (ids: readonly string[]) => neutron.ask((service) => service.placed(new Set(ids)));
   const expectedBinding = async (host: string): Promise<PortBinding | null> => {
     if (myIp !== null) return bindingOn(host, myIp);
     const leased = "bm_service_leases WHERE host = ?";

@@ -17,8 +17,8 @@ export interface Opening {
 const LIMIT = 60;
 /** Milliseconds until the next attempt after a failure. */
 const AGAIN = 60_000;
-/** The service does not answer, or refuses the login or the request. */
-const SILENT: readonly string[] = ["N2I-E210", "N2I-E211", "N2I-E212"];
+/** The service has no endpoint, does not answer, or refuses the login or the request. */
+const SILENT: readonly string[] = ["N2I-E106", "N2I-E210", "N2I-E211", "N2I-E212"];
 
 /**
  * An unavailable service is a warning: when a host dies, other services may be down as well.
@@ -41,21 +41,25 @@ export function openOptional<T extends { readonly close: () => void }>(
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof MigrationError)) throw error;
-      if (error.code !== "N2I-E106" && !SILENT.includes(error.code)) throw error;
+      if (!(error instanceof MigrationError && SILENT.includes(error.code))) throw error;
       failed = performance.now();
       report(`Warning: ${name} is not used: ${error.message}.`);
       return null;
     }
   };
+  /** Null without a login or endpoint, or with a warning if it does not answer. */
+  const service = async (): Promise<T | null> => {
+    if (opened !== null || cloud === null || performance.now() - failed < AGAIN) return opened;
+    opened = await quietly(() => waitingFor(`logging in to ${name}`, () => open(cloud, limit)));
+    if (opened !== null) registerClose(keep, opened.close);
+    return opened;
+  };
   return {
-    /** Null without a login or endpoint, or with a warning if it does not answer. */
-    async service(): Promise<T | null> {
-      if (opened !== null || cloud === null || performance.now() - failed < AGAIN) return opened;
-      opened = await quietly(() => waitingFor(`logging in to ${name}`, () => open(cloud, limit)));
-      if (opened !== null) registerClose(keep, opened.close);
-      return opened;
+    service,
+    /** The answer, or null as `service`. */
+    async ask<R>(question: (of: T) => Promise<R>): Promise<R | null> {
+      const found = await service();
+      return found && quietly(() => question(found));
     },
-    attempt: quietly,
   };
 }

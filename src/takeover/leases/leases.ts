@@ -15,15 +15,6 @@ import {
 import { clockOf, stated, timeOf, transact } from "../../systems/database/statement.ts";
 import { live } from "./nodes.ts";
 
-interface LeaseLocation {
-  readonly host: string;
-  /** Milliseconds. */
-  readonly ttl: number;
-  readonly my_ip: string | null;
-  readonly tftp_root: string | null;
-  readonly takes?: boolean;
-}
-
 /** @param host default: all hosts */
 export function readLeases(database: Database, host?: string): Promise<readonly Lease[]> {
   const fields = {
@@ -50,10 +41,15 @@ export function adding(engine: Engine, row: string): string {
   return `INSERT ${engine === "mysql" ? "IGNORE" : "OR IGNORE"} INTO ${row}`;
 }
 
+interface LeaseFields extends Pick<Lease, "host" | "ttl">, Partial<Pick<Lease, "takes">> {
+  readonly my_ip: string | null;
+  readonly tftp_root: string | null;
+}
+
 /** A restarted agent is the same host. @returns null if the host was fenced */
 export async function beginLease(
   database: Database,
-  { host, ttl, my_ip, tftp_root, takes = false }: LeaseLocation,
+  { host, ttl, my_ip, tftp_root, takes = false }: LeaseFields,
 ): Promise<Pick<Lease, "host" | "epoch"> | null> {
   const { engine } = database;
   const now = clockOf(engine);

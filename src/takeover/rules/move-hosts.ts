@@ -96,7 +96,7 @@ function judgeDestination(
     const starts = refusesNewHosts(identity.head)
       ? ". A new nova-compute of this release refuses to start if instances have its host"
       : "";
-    return [finding("N2I-D253", at, `Nova has no live nova-compute service of ${to}${starts}`)];
+    return [finding("N2I-D253", at, `${noService(to)}${starts}`)];
   }
   const { forced_down, disabled, disabled_reason, age } = service;
   const driven = types.get(to) ?? [];

@@ -44,14 +44,6 @@ export function createMoves(
   request: MoveRequest,
   acceptances: (machine: string, from: string) => readonly Acceptance[],
 ) {
-  const between = new Map<string, readonly Finding[]>();
-  /** Findings that depend only on the two hosts. */
-  const judged = (from: string, to: string): readonly Finding[] => {
-    const key = JSON.stringify([from, to]);
-    const findings = between.get(key) ?? judgeHosts(facts, request, from, to);
-    between.set(key, findings);
-    return findings;
-  };
   return {
     /** @param tenant the node's instance in Ironic */
     machine(machine: OwnedMachine, from: string, tenant: NodeTenant): PlannedMove {
@@ -63,7 +55,7 @@ export function createMoves(
       const accepted = acceptances(machine.node, from);
       const findings = accept(
         [
-          ...(from === to ? [] : judged(from, to)),
+          ...(from === to ? [] : judgeHosts(facts, request, from, to)),
           ...judgeMachine(machine, { from, to }, tenant, request.driver ?? "ironic"),
         ],
         // Only requests of a dead host certainly never end.

@@ -6,7 +6,7 @@ import type { MovedPort, PortBinding } from "../../../model/ironic/port-binding.
 import type { Entries } from "../../../model/journal.ts";
 import type { LegacyMove } from "../../../model/nova/legacy-move.ts";
 import type { NovaStep } from "../../../model/nova/nova-plan.ts";
-import { fields, formed, malformed } from "../../../run/files/journal-entries.ts";
+import { formed, malformed } from "../../../run/files/journal-entries.ts";
 
 /** Journal name of moved nova-baremetal machines. */
 export const LEGACY = "host-machines";
@@ -97,13 +97,10 @@ function parseMove(line: JsonObject, location: string): LegacyMove {
 /** Only compute nodes: a rollback writes no other rows from the journal. */
 function stepsIn(value: Json, location: string): readonly NovaStep[] {
   if (!Array.isArray(value)) throw malformed(location, "computes");
-  const steps = value as readonly Json[];
-  for (const step of steps) {
-    if (!isObject(step) || step.table !== "compute_nodes" || !isObject(step.key))
-      throw malformed(location, "computes");
-    if (!isObject(step.before) || !isObject(step.after)) throw malformed(location, "computes");
-    fields(step.key, location).number("id");
-    fields(step, location).text("id");
+  const form = { id: "text", key: "object", before: "object", after: "object" } as const;
+  for (const step of value as readonly Json[]) {
+    if (!isObject(step) || step.table !== "compute_nodes") throw malformed(location, "computes");
+    formed(formed(step, form, location).key, { id: "number" }, location);
   }
-  return steps as readonly object[] as readonly NovaStep[]; // checked above
+  return value as readonly object[] as readonly NovaStep[]; // checked above
 }

@@ -181,8 +181,6 @@ function checkMoved(names: ReadonlySet<string>, moved: readonly string[]): void 
 function machinesBack(options: LegacyInputs & RollbackOptions): Rollback {
   const { all } = options;
   const about = { kind: "takeover", variant: "baremetal" } as const;
-  /** Counts of a preview. A fence is a row, but not a machine. */
-  const counts = { restore: 0, leave: 0 };
   return rollbackOf(about, options, (sink, preview) => ({
     nothing: "this run has changed nothing",
     async find(run, entries) {
@@ -224,16 +222,13 @@ function machinesBack(options: LegacyInputs & RollbackOptions): Rollback {
         return stopped ? null : ENDED;
       });
     },
-    async *previews(job) {
-      for await (const row of machinePreviews(job.clients, job.machines, job.fences)) {
-        if (row.resource === "machine") counts[row.action === "leave" ? "leave" : "restore"] += 1;
-        yield row;
-      }
+    previews: ({ clients, machines, fences }) => machinePreviews(clients, machines, fences),
+    summary({ fences }, { restore, leave: skipped }) {
+      // A fence is a row, but not a machine. It is left with the machines.
+      const rows = [...fences.values()].filter((marks) => marks.length > 0).length;
+      const [machines, left] = skipped === 0 ? [restore - rows, 0] : [restore, skipped - rows];
+      sink.result(`Rollback would return ${counted(machines, "machine")} and leave ${left}.`);
     },
-    summary: () =>
-      sink.result(
-        `Rollback would return ${counted(counts.restore, "machine")} and leave ${counts.leave}.`,
-      ),
   }));
 }
 

@@ -44,7 +44,13 @@ export async function withHosts<T>(
   try {
     return await withSession(run, async (session) => {
       await session.begin("nova", identity);
-      const dead = (id: number) => deadHost(plans, id);
+      const dead = (id: number) => {
+        for (const { manifest } of plans) {
+          const { report_count = null } = manifest.from.find((one) => one.id === id) ?? {};
+          if (report_count !== null) return { id, report_count, down: manifest.service_down_time };
+        }
+        return undefined;
+      };
       const fence: NovaTarget["perform"] = (steps, hooks) =>
         performFence(database, steps, dead, hooks, failpoint);
       const parts = { rows: rowsPart(target), fence: fencePart(target, fence) };
@@ -53,14 +59,6 @@ export async function withHosts<T>(
   } finally {
     await lock.release();
   }
-}
-
-function deadHost(plans: readonly MovePlan[], id: number) {
-  for (const { manifest } of plans) {
-    const { report_count = null } = manifest.from.find((one) => one.id === id) ?? {};
-    if (report_count !== null) return { id, report_count, down: manifest.service_down_time };
-  }
-  return undefined;
 }
 
 const NOTHING = (): Promise<void> => Promise.resolve();
@@ -107,7 +105,10 @@ export function performMoves(
     );
     if (!moved.stopped) {
       // A plan that was interrupted before this entry is resumed.
-      await endPlan(session, plan.sha256);
+      const about = { part: ENDED, id: plan.sha256 };
+      const { journal, now, by } = session;
+      await journal.append({ do: "start", ...about, at: now(), by });
+      await journal.append({ do: "end", ...about, at: now() });
       if (moved.excluded.length > 0 && moved.done + moved.found === 0) {
         const whys = moved.excluded.map(({ line, reason }) => `${line.uuid}: ${reason}`);
         throw new MigrationError("N2I-E300", `nothing was moved: ${listed(whys, NAMES, "; ")}`);
@@ -167,12 +168,6 @@ function waitUntilStarted(rows: HostSession["parts"]["rows"], target: NovaTarget
 
 /** Journal name of completed plans, including plans with skipped machines. */
 const ENDED = "host-plan";
-
-async function endPlan({ journal, now, by }: RunSession, id: string): Promise<void> {
-  const about = { part: ENDED, id };
-  await journal.append({ do: "start", ...about, at: now(), by });
-  await journal.append({ do: "end", ...about, at: now() });
-}
 
 /** Whether a plan was completed. Its skipped machines need another plan. */
 export function isThrough({ sha256 }: MovePlan, entries: Entries): boolean {

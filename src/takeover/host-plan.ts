@@ -11,7 +11,7 @@ import type { Machine } from "../model/machine.ts";
 import type { Site } from "../model/mapping.ts";
 import { MOVES, type MoveMode } from "../model/nova/host-move.ts";
 import { readJournal } from "../run/files/journal.ts";
-import { createPlan, PLAN, removePlans } from "../run/files/plan-folder.ts";
+import { createPlan, removePlans } from "../run/files/plan-folder.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
 import { type MovePlan, presentMoves } from "../run/host-files.ts";
 import { now, rest } from "../run/process-context.ts";
@@ -42,10 +42,6 @@ export interface TakeoverOptions extends HostPlanOptions {
   readonly plan: boolean;
 }
 
-export interface PlannedMoves extends MovePlan {
-  readonly path: string;
-}
-
 /** @throws MigrationError N2I-E315 in a run of another kind, N2I-E306 for an unknown machine */
 export async function makeMoves(
   run: RunFolder,
@@ -53,7 +49,7 @@ export async function makeMoves(
   mode: MoveMode,
   options: PlanOptions,
   { during }: Pick<Sink, "during">,
-): Promise<PlannedMoves> {
+): Promise<MovePlan> {
   const looked_at = new Date().toISOString();
   const facts = await target.readFacts();
   const request = await moveRequestOf(run, mode, options, facts);
@@ -102,7 +98,7 @@ export async function makeMoves(
     };
     await plan.finish(manifest, () => Promise.resolve());
     await removePlans(run, plansIn((await readJournal(run)).entries));
-    return { ...(await presentMoves(run)), path: `${run.path}/${PLAN}` };
+    return await presentMoves(run);
   } catch (cause) {
     await plan.abandon();
     throw cause;
@@ -111,7 +107,7 @@ export async function makeMoves(
 
 export interface Planning {
   readonly sink: Sink;
-  readonly show: (made: PlannedMoves) => Promise<void>;
+  readonly show: (made: MovePlan) => Promise<void>;
   readonly before?: () => Promise<void>;
 }
 

@@ -22,7 +22,7 @@ import {
   legacyInputs,
   openLegacyClients,
 } from "./baremetal/legacy-clients.ts";
-import { hasLifted, isLifting, lifting } from "./baremetal/legacy-fence.ts";
+import { hasLifted, lastReadmission, lifting } from "./baremetal/legacy-fence.ts";
 import { withLegacy } from "./baremetal/legacy-moves.ts";
 import { withHosts } from "./host-moves.ts";
 import { checkSpelling } from "./host-plan.ts";
@@ -158,7 +158,7 @@ async function liftLease(
   const [lease] = await readLeases(clients.leases, host);
   if (lease === undefined && hasLifted(host, entries)) return null;
   if (lease?.fenced_by === null) {
-    if (!isLifting(host, entries)) return null;
+    if (lastReadmission(host, entries)?.do !== "start") return null;
     // The fence was lifted, but the process ended before it wrote the journal entry.
     await withLegacy(run, clients, plans, locked, ({ session }) => lifting(session, host));
     return lasts(lease) ? lease.ttl - lease.age : null;

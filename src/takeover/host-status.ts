@@ -57,8 +57,6 @@ async function progressOf(run: RunFolder, plan: MovePlan, entries: Entries) {
   };
 }
 
-const ACTIONS: ReadonlySet<string> = new Set(["begin", "undo"]);
-
 function nextOf(
   plan: MovePlan,
   entries: Entries,
@@ -69,7 +67,9 @@ function nextOf(
   if (last?.do !== "undone") return isComplete(plan, entries) ? "verify" : null;
   if (rows === 0) return "nothing";
   // A rollback with --all was interrupted between batches, or before the fence.
-  const lastBatch = batchesOf(entries, HOST_ROWS).findLast(({ do: act }) => ACTIONS.has(act));
+  const lastBatch = batchesOf(entries, HOST_ROWS).findLast(
+    (one) => one.do === "begin" || one.do === "undo",
+  );
   const cut = lastBatch?.do === "undo" && lastBatch.nodes === "all";
   return cut || rows === fences ? "rollback" : "verify";
 }

@@ -4,7 +4,6 @@ import { HOST_PARTS } from "../model/nova/host-move.ts";
 import { closing } from "../run/databases.ts";
 import { runFence } from "../run/fence-command.ts";
 import { readJournal } from "../run/files/journal.ts";
-import { PLAN } from "../run/files/plan-folder.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
 import { checkWindow } from "../run/files/window-file.ts";
 import { type MovePlan, presentMoves } from "../run/host-files.ts";
@@ -21,7 +20,6 @@ import {
   type HostPlanOptions,
   hostsIn,
   makeMoves,
-  type PlannedMoves,
   type Planning,
   siteOf,
   type TakeoverOptions,
@@ -32,7 +30,7 @@ import { openTarget } from "./open-target.ts";
 import { rowsToRestore } from "./steps/host-move.ts";
 import { type MoveTarget, openHostClients } from "./target.ts";
 
-export function planMoves(options: HostPlanOptions, sink: Sink): Promise<PlannedMoves> {
+export function planMoves(options: HostPlanOptions, sink: Sink): Promise<MovePlan> {
   const variant = options.novaBmDb === undefined ? "ironic" : "baremetal";
   return inRun(options.run, "host plan", { kind: "takeover", variant, create: true }, (run) =>
     closing(async (keep) => {
@@ -55,7 +53,7 @@ export function takeOver(
   variant: MoveTarget["variant"],
   options: TakeoverOptions,
   sink: Sink,
-  show: (made: PlannedMoves) => Promise<void>,
+  show: (made: MovePlan) => Promise<void>,
 ): Promise<HostMoved | null> {
   if (variant === "baremetal" && hostsIn(options).length > 1)
     throw new MigrationError(
@@ -159,7 +157,7 @@ async function goOn(
       ? ""
       : `. ${later.join(" and ")} ${later.length > 1 ? "are" : "is"} used after it is finished`;
   sink.report(`Resuming the plan of ${made_at}${rest}.`);
-  if (options.plan) await show({ ...plan, path: `${run.path}/${PLAN}` });
+  if (options.plan) await show(plan);
 }
 
 /** @throws MigrationError N2I-E317 if no machine can be moved, N2I-E315 for a takeover plan */

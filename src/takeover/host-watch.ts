@@ -2,7 +2,7 @@ import { MigrationError, orNull } from "../lib/error.ts";
 import { readOsloFiles } from "../lib/files/oslo.ts";
 import { listed, NAMES } from "../lib/text.ts";
 import { hasReported } from "../migrate/hosts/rules/running.ts";
-import { blocks, type Finding } from "../model/findings.ts";
+import { blocks } from "../model/findings.ts";
 import type { OldHost } from "../model/nova/host-move.ts";
 import type { HostBeat, NovaTarget } from "../model/nova/nova-plan.ts";
 import type { MovePlan } from "../run/host-files.ts";
@@ -121,17 +121,14 @@ export async function checkDead(target: NovaTarget, oldHosts: readonly OldHost[]
 /** @throws MigrationError N2I-E317 with the reasons against source or destination hosts */
 export async function checkPairs(facts: MoveFacts, { manifest, lines }: MovePlan): Promise<void> {
   const { mode, to, service_down_time: down, nova_bm } = manifest;
+  const driver = nova_bm && ("baremetal" as const);
   // The plan has checked the aggregates, unless --force-aggregates was specified.
-  const driver = nova_bm === undefined ? {} : { driver: "baremetal" as const };
-  const request: MoveRequest = { mode, to, down, forceAggregates: true, reason: "", ...driver };
-  const pairs = new Map<string, readonly Finding[]>();
+  const request: MoveRequest = { mode, to, down, forceAggregates: true, reason: "", driver };
+  const texts = new Set<string>();
   for await (const batch of lines())
-    for (const { verdict, from, to } of batch) {
-      const key = JSON.stringify([from, to]);
-      if (verdict === "move" && from !== to && !pairs.has(key))
-        pairs.set(key, judgeHosts(facts, request, from, to).filter(blocks));
-    }
-  const against = [...pairs.values()].flat();
-  const texts = [...new Set(against.map(({ place, message }) => `${message} (${place})`))];
-  if (texts.length > 0) throw new MigrationError("N2I-E317", listed(texts, NAMES, "; "));
+    for (const { verdict, from, to } of batch)
+      if (verdict === "move" && from !== to)
+        for (const { place, message } of judgeHosts(facts, request, from, to).filter(blocks))
+          texts.add(`${message} (${place})`);
+  if (texts.size > 0) throw new MigrationError("N2I-E317", listed([...texts], NAMES, "; "));
 }

@@ -28,12 +28,6 @@ export interface MoveScope {
 
 type Hosts = ReturnType<ReturnType<typeof createMoves>["hosts"]>;
 
-interface MovePlanner {
-  /** In pages. @throws MigrationError N2I-E306 for a machine that does not exist */
-  readonly machines: (scope: MoveScope) => AsyncIterable<readonly PlannedMove[]>;
-  readonly hosts: (from: readonly string[]) => Hosts | Promise<Hosts>;
-}
-
 export interface Compared {
   readonly plans: readonly [MovePlan, ...(readonly MovePlan[])];
   readonly hosts: MoveFacts["hosts"];
@@ -57,7 +51,11 @@ export interface MoveTarget {
     facts: MoveFacts,
     request: MoveRequest,
     acceptances: (machine: string, from: string) => readonly Acceptance[],
-  ) => Promise<MovePlanner>;
+  ) => Promise<{
+    /** In pages. @throws MigrationError N2I-E306 for a machine that does not exist */
+    readonly machines: (scope: MoveScope) => AsyncIterable<readonly PlannedMove[]>;
+    readonly hosts: (from: readonly string[]) => Hosts | Promise<Hosts>;
+  }>;
 }
 
 export interface HostInputs extends TargetOptions {

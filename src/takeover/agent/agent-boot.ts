@@ -4,7 +4,7 @@ import { BATCH } from "../../lib/streams.ts";
 import { counted } from "../../lib/text.ts";
 import { isUuid } from "../../lib/uuid.ts";
 import { read } from "../../systems/database/read.ts";
-import { spellings, string, text } from "../../systems/database/rows.ts";
+import { lower, spellings, text } from "../../systems/database/rows.ts";
 import { factsOf, parsePxe, uuidOf } from "../../systems/tftp/rules/pxe-config.ts";
 import { readText, type Tree } from "../../systems/tftp/tree.ts";
 import type { Opening } from "../baremetal/optional-services.ts";
@@ -22,56 +22,48 @@ interface Publishing extends Omit<Opening, "keep"> {
  *
  * @returns a function to call once per interval
  */
-export function bootRecords(parts: Publishing): () => Promise<void> {
+export function bootRecords({ leases, nova, tree, host, report }: Publishing): () => Promise<void> {
   const published = new Map<string, string>();
   let round: AsyncGenerator<undefined, void> | null = null;
+  async function* publishing(): AsyncGenerator<undefined, void> {
+    const changed = await changedFiles(tree, published);
+    const uuids = [...changed.keys()];
+    if (uuids.length === 0) return;
+    const owners = await instanceOwners(leases, uuids);
+    const owned = owners.filter(({ service_host }) => service_host === host);
+    yield;
+    const images = await read(
+      nova,
+      { uuid: lower, kernel_id: text, ramdisk_id: text },
+      "instances WHERE deleted = 0 AND uuid IN (...)",
+      spellings(uuids),
+    );
+    yield;
+    const records = await Promise.all(
+      uuids
+        .filter((uuid) => owned.some((row) => row.instance_uuid.toLowerCase() === uuid))
+        .map(async (uuid) => {
+          const { kernel_id, ramdisk_id } = images.find((row) => row.uuid === uuid) ?? {};
+          const ids = { kernel_id: kernel_id || null, ramdisk_id: ramdisk_id || null };
+          return { instance_uuid: uuid, root_uuid: await rootOf(tree, uuid), ...ids };
+        }),
+    );
+    await publishBoot(leases, host, records);
+    for (const [uuid, mark] of changed) published.set(uuid, mark);
+    const unknown = records.filter(({ root_uuid }) => root_uuid === null).length;
+    const without = unknown === 0 ? "" : `. ${unknown} of them have no root filesystem`;
+    if (records.length > 0)
+      report(`Published the boot files of ${counted(records.length, "machine")}${without}.`);
+  }
   return async () => {
-    round ??= publishing(parts, published);
+    round ??= publishing();
     try {
-      const { done } = await round.next();
-      if (done === true) round = null;
+      if ((await round.next()).done === true) round = null;
     } catch (error) {
       round = null; // the next round repeats it
       throw error;
     }
   };
-}
-
-async function* publishing(
-  { leases, nova, tree, host, report }: Publishing,
-  published: Map<string, string>,
-): AsyncGenerator<undefined, void> {
-  const changed = await changedFiles(tree, published);
-  const uuids = [...changed.keys()];
-  if (uuids.length === 0) return;
-  const owners = await instanceOwners(leases, uuids);
-  const owned = owners.filter(({ service_host }) => service_host === host);
-  const mine = new Set(owned.map(({ instance_uuid }) => instance_uuid.toLowerCase()));
-  yield;
-  const images = await read(
-    nova,
-    { uuid: string, kernel_id: text, ramdisk_id: text },
-    "instances WHERE deleted = 0 AND uuid IN (...)",
-    spellings(uuids),
-  );
-  const imagesOf = new Map(images.map((row) => [row.uuid.toLowerCase(), row]));
-  yield;
-  const records = await Promise.all(
-    uuids
-      .filter((uuid) => mine.has(uuid))
-      .map(async (uuid) => ({
-        instance_uuid: uuid,
-        root_uuid: await rootOf(tree, uuid),
-        kernel_id: imagesOf.get(uuid)?.kernel_id || null,
-        ramdisk_id: imagesOf.get(uuid)?.ramdisk_id || null,
-      })),
-  );
-  await publishBoot(leases, host, records);
-  for (const [uuid, mark] of changed) published.set(uuid, mark);
-  const unknown = records.filter(({ root_uuid }) => root_uuid === null).length;
-  const without = unknown === 0 ? "" : `. ${unknown} of them have no root filesystem`;
-  if (records.length > 0)
-    report(`Published the boot files of ${counted(records.length, "machine")}${without}.`);
 }
 
 async function changedFiles(

@@ -203,7 +203,7 @@ function createTaker(
     async attempt(services: readonly ComputeHost[]): Promise<boolean> {
       parts.watch.saw(services);
       const open = openHosts();
-      if (work.isRunning()) return false;
+      if (await work.isRunning()) return false;
       if (finishAt !== null && clock() >= finishAt) {
         finishAt = null;
         work.start(finishAll);
@@ -255,25 +255,23 @@ function createSilent(watch: Taking["watch"], clock: () => number) {
 }
 
 function createWork() {
-  let work: Promise<void> | null = null;
-  let broken: { readonly cause: unknown } | null = null;
+  let work: Promise<unknown> = Promise.resolve();
+  let isRunning = false;
   return {
-    /** @throws the error of the task, if it is a bug */
-    isRunning(): boolean {
-      if (broken !== null) throw broken.cause;
-      return work !== null;
+    /** @throws the error of the last task, if it is a bug */
+    async isRunning(): Promise<boolean> {
+      if (!isRunning) await work;
+      return isRunning;
     },
     start(act: () => Promise<void>): void {
-      work = act()
-        .catch((cause: unknown) => {
-          broken = { cause };
-        })
-        .finally(() => {
-          work = null;
-        });
+      isRunning = true;
+      work = act().finally(() => {
+        isRunning = false;
+      });
+      work.catch(() => undefined); // `isRunning` throws it
     },
     settle: async () => {
-      await work;
+      await work.catch(() => undefined);
     },
   };
 }

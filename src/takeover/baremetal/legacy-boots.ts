@@ -100,8 +100,6 @@ export async function openBoots(options: BootInputs, opening: Opening) {
 
 type ConfigReader = (key: string) => string | null;
 
-export type LegacyFiles = ReturnType<typeof filesIn>;
-
 function filesIn(
   { rootUuid = [] }: BootInputs,
   leases: Database,
@@ -109,7 +107,12 @@ function filesIn(
   images: BootImages | null,
   trees: LegacyTrees,
 ) {
-  const roots = rootsOf(rootUuid);
+  const roots = new Map(
+    rootUuid.map((entry) => {
+      const [node = "", root = ""] = entry.toLowerCase().split("=");
+      return [node, root] as const;
+    }),
+  );
   const fetch: BootImages["fetch"] = (image) => {
     if (images === null) throw new Error(`Glance has no reading of ${image.id}`);
     return images.fetch(image);
@@ -162,15 +165,6 @@ function servedAs(root: string): string {
   throw new MigrationError("N2I-E100", `${JSON.stringify(root)} cannot be used in a boot file`, {
     fix: "The path must be absolute, in ASCII and without spaces. If the host uses a different path for the tree, pass --nova-conf with [baremetal]tftp_root.",
   });
-}
-
-function rootsOf(entries: readonly string[]): ReadonlyMap<string, string> {
-  return new Map(
-    entries.map((entry) => {
-      const [node = "", root = ""] = entry.toLowerCase().split("=");
-      return [node, root];
-    }),
-  );
 }
 
 type BootImages = Awaited<ReturnType<typeof openBootImages>>;

@@ -79,19 +79,14 @@ export function takenByHand(entries: Entries): ReadonlyMap<string, readonly stri
 
 /** Whether this run readmitted the host, and moved nothing from it since. */
 export function hasLifted(host: string, entries: Entries): boolean {
-  return lastOf(host, entries)?.do === "end";
-}
-
-/** Whether the last readmission has no end in the journal. */
-export function isLifting(host: string, entries: Entries): boolean {
-  return lastOf(host, entries)?.do === "start";
+  return lastReadmission(host, entries)?.do === "end";
 }
 
 /**
  * The last entry of a host's readmission, unless a later move of its machines was started and not
  * rolled back. For Ironic, any later move counts.
  */
-function lastOf(host: string, entries: Entries): Entry | undefined {
+export function lastReadmission(host: string, entries: Entries): Entry | undefined {
   const isIts = (one: Entry): boolean => "id" in one && one.part === LIFTED && one.id === host;
   const at = entries.findLastIndex(isIts);
   const machines = movedMachines(entries).filter(({ move }) => move.from === host);

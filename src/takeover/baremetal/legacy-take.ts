@@ -68,8 +68,13 @@ export async function performLegacy(
   const { manifest } = plan;
   const sources = manifest.from.map(({ host }) => host);
   const hosts = [...sources, ...manifest.to];
-  const silent = how.silent ?? (await leaseOf(clients, sources));
-  const claiming = { hosts, ...how, ...(silent !== undefined && { silent }) };
+  const leases = how.silent === undefined ? await readLeases(clients.leases) : [];
+  const times = leases.flatMap(({ host, fenced_by, ttl }) =>
+    fenced_by === null && sources.includes(host) ? [ttl] : [],
+  );
+  // A claim compares the machine's heartbeat, because an agent may return after the checks.
+  const silent = times.length === 0 ? how.silent : Math.max(...times);
+  const claiming = { hosts, ...how, silent };
   return withLegacy(run, clients, [plan], claiming, async (legacy) => {
     const { target } = legacy;
     const oldHosts =
@@ -94,17 +99,6 @@ export async function performLegacy(
       ({ made }) => `${counted(made, "machine")} moved`,
     );
   });
-}
-
-/** A claim compares the machine's heartbeat, because an agent may return after the checks. */
-async function leaseOf(
-  { leases }: LegacyClients,
-  hosts: readonly string[],
-): Promise<number | undefined> {
-  const unfenced = (await readLeases(leases)).filter(
-    ({ host, fenced_by }) => fenced_by === null && hosts.includes(host),
-  );
-  return unfenced.length === 0 ? undefined : Math.max(...unfenced.map(({ ttl }) => ttl));
 }
 
 /** An agent renews its lease only while nova-compute reports. @throws MigrationError N2I-E316 */

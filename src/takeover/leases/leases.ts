@@ -142,20 +142,11 @@ export async function publishBoot(
   await stated(database, "publishing boot files", insert, values);
 }
 
-/** Includes the data that the agent of the machine's host has published. */
-interface BootFacts extends Omit<BootRecord, "instance_uuid"> {
-  readonly macs: readonly string[];
-  /** Ids of Neutron ports. */
-  readonly vifs: readonly string[];
-  /** bm_nodes.deploy_key, which the boot file names. */
-  readonly key: string | null;
-}
-
-/** Boot data by bm_nodes.id. */
+/** Boot data by bm_nodes.id, with the data that the agent of the machine's host has published. */
 export async function readBootFacts(
   database: Database,
   machines: readonly { readonly id: number; readonly instance: string }[],
-): Promise<ReadonlyMap<number, BootFacts>> {
+) {
   const ids = machines.map(({ id }) => id);
   const nics = await read(
     database,
@@ -186,13 +177,15 @@ export async function readBootFacts(
         id,
         {
           macs: nodeNics.map(({ address }) => address),
+          /** Ids of Neutron ports. */
           vifs: nodeNics.flatMap(({ vif_uuid }) => vif_uuid || []),
+          /** bm_nodes.deploy_key, which the boot file names. */
           key: keyOf.get(id) ?? null,
           root_uuid: record?.root_uuid ?? null,
           kernel_id: record?.kernel_id || null,
           ramdisk_id: record?.ramdisk_id || null,
         },
-      ];
+      ] as const;
     }),
   );
 }

@@ -19,7 +19,7 @@ import { columnNames, tableNames } from "../../systems/database/identity.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { quoted, read } from "../../systems/database/read.ts";
 import { accountOf, may } from "../../systems/database/rights.ts";
-import { ask, integer, isTrue, text } from "../../systems/database/rows.ts";
+import { ask, isTrue, text } from "../../systems/database/rows.ts";
 import { lockTarget } from "../../systems/database/target-lock.ts";
 import { defining } from "../../systems/database/write.ts";
 import { describeTables } from "../../systems/nova-bm/describe.ts";
@@ -200,13 +200,21 @@ export async function revertSchema(database: Database): Promise<readonly string[
 /** @param parts existing parts of the extension */
 async function inUse(database: Database, parts: readonly string[]): Promise<readonly string[]> {
   const has = (...names: readonly string[]): boolean => names.every((name) => parts.includes(name));
-  const nodes = has("prev_task_state") ? await migratingNodes(database) : [];
+  const migrating = "task_state = 'migrating' OR prev_task_state IS NOT NULL ORDER BY id";
+  const nodes = has("prev_task_state")
+    ? await read(database, { id: text }, `${NODES} WHERE ${migrating}`)
+    : [];
   const leases = has("bm_service_leases") ? await readLeases(database) : [];
   const locks = has("bm_locks") ? await acquiredLocks(database) : [];
   const live = leases.filter((lease) => lasts(lease) && lease.fenced_by === null);
   return [
     ...(nodes.length > 0
-      ? [`bm_nodes.id=${listed(nodes.map(String), NAMES)} moving to another host`]
+      ? [
+          `bm_nodes.id=${listed(
+            nodes.flatMap(({ id }) => id ?? []),
+            NAMES,
+          )} moving to another host`,
+        ]
       : []),
     ...live.map(({ host }) => `the agent of ${host} runs`),
     ...locks.map(({ resource, owner }) => `${owner} holds the lock ${resource}`),
@@ -283,11 +291,4 @@ async function isAllowed(database: Database, sql: string): Promise<boolean> {
     if (error.code !== "N2I-E207" && error.code !== "N2I-E202") throw error;
   }
   return true;
-}
-
-/** Machines with an unfinished move, by bm_nodes.id. */
-async function migratingNodes(database: Database): Promise<readonly number[]> {
-  const from = "bm_nodes WHERE task_state = 'migrating' OR prev_task_state IS NOT NULL ORDER BY id";
-  const rows = await read(database, { id: integer }, from);
-  return rows.flatMap(({ id }) => id ?? []);
 }

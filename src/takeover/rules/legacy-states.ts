@@ -1,3 +1,4 @@
+import { same } from "../../migrate/hosts/rules/keeps-instance.ts";
 import { moveComputes } from "../../migrate/hosts/rules/steps.ts";
 import type { OwnedCompute } from "../../model/nova/host-move.ts";
 import {
@@ -122,7 +123,7 @@ function nodeFault(
 ): string | null {
   if (node === null) return "bm_nodes no longer has such a live row";
   const { service_host: owner, service_epoch: epoch, task_state: state, instance_uuid } = node;
-  if (!sameUuid(instance_uuid, move.tenant?.uuid ?? null))
+  if (!same(instance_uuid || null, move.tenant?.uuid))
     return `bm_nodes now has instance ${instance_uuid ?? "none"}`;
   const current = `service_host is ${owner ?? "none"}, service_epoch ${epoch}, task_state ${state ?? "none"}`;
   const right =
@@ -139,7 +140,7 @@ function tenantFault(transition: LegacyTransition, now: LegacyNow): string | nul
   if (was === null) return null;
   const claimed = node?.task_state === MIGRATING || node?.service_host === goal;
   if (tenant === null || tenant.deleted) return claimed ? null : `instance ${was.uuid} was deleted`;
-  if (![goal, other, was.host].includes(tenant.host ?? "") || !sameUuid(tenant.node, was.node))
+  if (![goal, other, was.host].includes(tenant.host ?? "") || !same(tenant.node ?? "", was.node))
     return `instances.host is now ${tenant.host ?? "none"} on node ${tenant.node ?? "none"}`;
   // A lock to be removed waits until Nova has finished its task.
   const done =
@@ -154,10 +155,6 @@ function tenantFault(transition: LegacyTransition, now: LegacyNow): string | nul
 /** Also null if Nova deleted the instance, and its machine moves without it. */
 export function liveTenant({ move }: LegacyTransition, { tenant }: LegacyNow): LegacyTenant | null {
   return move.tenant === null || tenant === null || tenant.deleted ? null : tenant;
-}
-
-function sameUuid(one: string | null, other: string | null): boolean {
-  return (one ?? "").toLowerCase() === (other ?? "").toLowerCase();
 }
 
 /** For Nova's API and a starting nova-compute. @source systems.md A2 H1, H3 */

@@ -39,9 +39,6 @@ const DEPLOYING: ReadonlySet<string | null> = new Set([
   ...["building", "prepared", "deploying", "deploy complete", "deploy failed"],
 ]);
 
-/** Tilera, whose tenants' root filesystem is on the compute host. @source nova-bm.md 3.5 */
-const TILERA = /^tile/i;
-
 /** @source facts/systems.md A2, A5 */
 export function createLegacyMoves(
   facts: LegacyFacts,
@@ -148,8 +145,9 @@ function judge(
       of,
       `networks, fixed_ips or floating_ips refer to ${names.join(", ")}`,
     ),
+    // Tilera, whose tenants' root filesystem is on the compute host. @source nova-bm.md 3.5
     ...findingIf(
-      architecture !== null && TILERA.test(architecture),
+      architecture !== null && /^tile/i.test(architecture),
       "N2I-D286",
       of,
       `instances.architecture is ${architecture}`,

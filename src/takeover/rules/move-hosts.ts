@@ -18,7 +18,7 @@ export interface MoveFacts {
 export interface MoveRequest {
   readonly mode: MoveMode;
   /** compute_nodes.hypervisor_type of the machines; default: ironic. */
-  readonly driver?: "baremetal";
+  readonly driver?: "baremetal" | undefined;
   readonly to: readonly string[];
   /** Seconds without a report after which a nova-compute is considered down. */
   readonly down: number;

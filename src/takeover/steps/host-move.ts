@@ -4,7 +4,12 @@ import type { Part } from "../../engine/part.ts";
 import { once } from "../../lib/streams.ts";
 import { counted } from "../../lib/text.ts";
 import type { Entries } from "../../model/journal.ts";
-import { HOST_FENCE, HOST_ROWS, type PlannedMove } from "../../model/nova/host-move.ts";
+import {
+  HOST_FENCE,
+  HOST_ROWS,
+  type MoveManifest,
+  type PlannedMove,
+} from "../../model/nova/host-move.ts";
 import type { NovaStep, NovaTarget } from "../../model/nova/nova-plan.ts";
 import type { MovePlan } from "../../run/host-files.ts";
 
@@ -84,7 +89,7 @@ export function rowsBack(
 
 export function fenceLeg<P extends WithName>(
   part: P,
-  { sha256, manifest }: Pick<MovePlan, "sha256"> & { readonly manifest: Fencing },
+  { sha256, manifest }: { readonly sha256: string; readonly manifest: Pick<MoveManifest, "fence"> },
 ) {
   return {
     ...{ part, plan: sha256, lines: () => once(manifest.fence) },
@@ -92,8 +97,6 @@ export function fenceLeg<P extends WithName>(
     machineOf: () => null,
   };
 }
-
-type Fencing = Pick<MovePlan["manifest"], "fence">;
 
 export const EVERYTHING = { all: true, selects: () => true };
 

@@ -1,6 +1,8 @@
-import { movesOf } from "../../../run/host-files.ts";
+import { resolve } from "node:path";
+import { PLAN } from "../../../run/files/plan-folder.ts";
+import { type MovePlan, movesOf } from "../../../run/host-files.ts";
 import { nextCommand } from "../../../run/next.ts";
-import type { HostPlanOptions, PlannedMoves } from "../../../takeover/host-plan.ts";
+import type { HostPlanOptions } from "../../../takeover/host-plan.ts";
 import { planMoves } from "../../../takeover/host-takeover.ts";
 import { printView } from "../../print/out.ts";
 import { EVERY } from "../../views/every-row.ts";
@@ -16,13 +18,14 @@ export async function hostPlanCommand(args: PlanArgs): Promise<void> {
   await printMoves(args, made);
   printMessage(
     args,
-    `Saved ${made.path} (sha256 ${made.sha256.slice(0, 12)}). Nothing was written to Nova.`,
+    `Saved ${resolve(args.run, PLAN)} (sha256 ${made.sha256.slice(0, 12)}). Nothing was written to Nova.`,
   );
   if (made.manifest.counts.verdicts.move > 0)
     printMessage(args, `Next: ${nextCommand("host", args, {}, "move")}`);
 }
 
-export async function printMoves(args: PlanArgs, { manifest, path }: PlannedMoves): Promise<void> {
+export async function printMoves(args: PlanArgs, { manifest }: MovePlan): Promise<void> {
+  const path = resolve(args.run, PLAN);
   const every = EVERY.show({ file: path, nova: false });
   await printView(movesView(movesOf(path)), { ...args, every });
   const text = [...hostsText(manifest.findings), movesText(manifest.counts)].join("\n");

@@ -16,7 +16,6 @@ import {
   moveState,
   servedStep,
 } from "../../rules/legacy-states.ts";
-import type { LegacyFiles } from "../legacy-boots.ts";
 import type { LegacyClients } from "../legacy-clients.ts";
 import { removeBoot } from "./legacy-boot.ts";
 import { LEGACY, type LegacyMachine, moveJson } from "./legacy-started.ts";
@@ -28,7 +27,7 @@ export interface LegacyDeps extends Pick<LegacyClients, "database" | "leases" | 
   readonly nova: Pick<NovaTarget, "inspect" | "perform">;
   readonly claiming: Pick<Parameters<typeof claimNode>[2], "silent" | "agent">;
   /** Null without a tree of the new host. */
-  readonly files: LegacyFiles | null;
+  readonly files: LegacyClients["boots"]["files"];
   /** Locks the machine and its instance. @returns a text if another process has a lock */
   readonly locked: (
     move: LegacyMove,
@@ -186,7 +185,8 @@ async function drive(
     const node = await claimed(deps, transition, first);
     if (node === null) {
       await guard(deps, transition, first, true);
-      return { is: "other", reason: lostClaim(move, goal) };
+      const reason = `bm_nodes.id=${move.id} was not claimed: it belongs to another host now, its host is up, or ${goal} is fenced`;
+      return { is: "other", reason };
     }
     await between("legacy.claimed");
     if (!back && move.boots) await build(deps, move, begin);
@@ -208,10 +208,6 @@ async function drive(
       };
     throw cause;
   }
-}
-
-function lostClaim({ id }: LegacyMove, goal: string): string {
-  return `bm_nodes.id=${id} was not claimed: it belongs to another host now, its host is up, or ${goal} is fenced`;
 }
 
 async function bootFault({ files }: LegacyDeps, move: LegacyMove): Promise<string | null> {

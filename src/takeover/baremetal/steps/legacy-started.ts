@@ -42,12 +42,17 @@ function machineOf(id: string, { observed }: StartedChange): LegacyMachine {
   // The oldest, because a later start may have observed its own changes.
   const [first] = observed;
   if (!isObject(first?.move)) throw malformed(location, "move");
+  const { tenant } = first.move;
+  const move = {
+    ...formed(first.move, MOVE, location),
+    tenant: isObject(tenant) ? formed(tenant, TENANT, `${location} tenant`) : null,
+  };
   const computes = observed.findLast((one) => Array.isArray(one.computes))?.computes ?? [];
   const built = observed.filter((one) => "steps" in one);
   const tree = built.at(-1)?.tree;
   if (built.length > 0 && typeof tree !== "string") throw malformed(location, "tree");
   return {
-    ...{ id, move: parseMove(first.move, location), computes: stepsIn(computes, location) },
+    ...{ id, move, computes: stepsIn(computes, location) },
     files:
       typeof tree === "string"
         ? { root: tree, steps: stepsOf(id, { observed: built, open: false }) }
@@ -88,11 +93,6 @@ const TENANT = {
   ...({ task_state: "textOrNull", request: "text?" } as const),
   ...({ before: "textOrNull", after: "textOrNull" } as const),
 };
-
-function parseMove(line: JsonObject, location: string): LegacyMove {
-  const tenant = isObject(line.tenant) ? formed(line.tenant, TENANT, `${location} tenant`) : null;
-  return { ...formed(line, MOVE, location), tenant };
-}
 
 /** Only compute nodes: a rollback writes no other rows from the journal. */
 function stepsIn(value: Json, location: string): readonly NovaStep[] {

@@ -238,15 +238,13 @@ async function* machinePreviews(
   fences: ReturnType<typeof takenByHand>,
 ): AsyncGenerator<UndoPreview> {
   let stay = false;
-  const now = await read(machines.map(({ move }) => move));
-  for (const [at, { id, move }] of machines.entries()) {
-    const current = now[at];
-    if (current === undefined) continue;
-    const { is, reason } = moveState(backTransition(move), current);
+  for (const now of await read(machines.map(({ move }) => move))) {
+    const { id, uuid } = now.move;
+    const { is, reason } = moveState(backTransition(now.move), now);
     if (is === "after") continue;
     stay ||= reason !== null;
     const action = reason === null ? "restore" : "leave";
-    yield { action, resource: "machine", uuid: id, bm_node_id: move.id, reason };
+    yield { action, resource: "machine", uuid, bm_node_id: id, reason };
   }
   const reason = stay ? "machines of that host are left" : null;
   for (const [host, marks] of fences)

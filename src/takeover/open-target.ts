@@ -155,7 +155,7 @@ async function* judgeLegacy(
   const begun = movedMachines(entries);
   const held = new Set(begun.map(({ move }) => move.uuid));
   /** Other agents may take over a dead host's machine. For a planned move, only the plan counts. */
-  const isAbandoned = (move: LegacyMove, { node }: LegacyNow): boolean =>
+  const isAbandoned = ({ move, node }: LegacyNow): boolean =>
     plan.manifest.mode === "takeover" && !held.has(move.uuid) && isForeignMachine(move, node);
   const moves = new Map<string, LegacyMove>();
   for await (const some of machinesOf(plan)) for (const { id, move } of some) moves.set(id, move);
@@ -167,12 +167,10 @@ async function* judgeLegacy(
     const now = await read(some);
     const observed = await ports.of(some);
     const locks = new Map((await takenLocks(leases)).map((lock) => [lock.resource, lock]));
-    for (const [index, move] of some.entries()) {
-      const view = now[index];
-      const lock = locks.get(`node:${move.uuid.toLowerCase()}`);
-      if (view === undefined) continue;
-      if (isAbandoned(move, view)) yield* judgeForeign(move, view);
-      else yield* judgeLegacyMachine(move, view, lock, observed);
+    for (const view of now) {
+      const lock = locks.get(`node:${view.move.uuid.toLowerCase()}`);
+      if (isAbandoned(view)) yield* judgeForeign(view);
+      else yield* judgeLegacyMachine(view, lock, observed);
     }
   }
 }
@@ -196,11 +194,11 @@ function rowOf({ id, uuid }: LegacyMove) {
 }
 
 function* judgeLegacyMachine(
-  move: LegacyMove,
   now: LegacyNow,
   lock: LockState | undefined,
   ports: readonly ObservedPort[],
 ): Generator<RowVerdict> {
+  const { move } = now;
   const { id, to } = move;
   const row = rowOf(move);
   const state = moveState(forwardTransition(move), now);
@@ -210,22 +208,21 @@ function* judgeLegacyMachine(
     `service_host is ${owner}, expected ${to}; task_state is ${now.node?.task_state}`;
   const held = lock === undefined ? "" : `; its lock is ${holderText(lock)}`;
   yield row(`bm_nodes:${id}`, state.is === "after" ? null : `${reason}${held}`);
-  yield* judgeNova(move, now, to);
+  yield* judgeNova(now, to);
   // Without credentials, ports are not checked.
   for (const port of ports)
     if (port.move === move && port.now !== null) yield row(`port:${port.id}`, portFault(port));
 }
 
 /** For a machine that was deleted or has another owner: Nova must match nova_bm. */
-function* judgeForeign(move: LegacyMove, now: LegacyNow): Generator<RowVerdict> {
-  yield rowOf(move)(`bm_nodes:${move.id}`, null);
+function* judgeForeign(now: LegacyNow): Generator<RowVerdict> {
+  yield rowOf(now.move)(`bm_nodes:${now.move.id}`, null);
   const owner = now.node?.service_host ?? null;
-  if (owner !== null && now.node?.task_state !== MIGRATING) yield* judgeNova(move, now, owner);
+  if (owner !== null && now.node?.task_state !== MIGRATING) yield* judgeNova(now, owner);
 }
 
 function* judgeNova(
-  move: LegacyMove,
-  { node, tenant, computes }: LegacyNow,
+  { move, node, tenant, computes }: LegacyNow,
   to: string,
 ): Generator<RowVerdict> {
   const { tenant: was } = move;

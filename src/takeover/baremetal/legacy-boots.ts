@@ -70,16 +70,15 @@ export async function openBoots(options: BootInputs, opening: Opening) {
       return new Map(
         machines.map(({ id, instance }) => {
           const of = `instance ${instance}`;
-          const boot = boots?.get(id);
+          const unknown = { root_uuid: "", reason: "--tftp-root was not specified" };
+          const { root_uuid, reason } = boots?.get(id) ?? unknown;
           return [
             id,
             [
               ...findingIf(tilera, "N2I-D286", of, `[baremetal]driver is ${setting("driver")}`),
-              ...(boot === undefined
-                ? [finding("N2I-D287", of, "--tftp-root was not specified")]
-                : boot.reason === null
-                  ? []
-                  : [finding(boot.root_uuid === null ? "N2I-D288" : "N2I-D287", of, boot.reason)]),
+              ...(reason === null
+                ? []
+                : [finding(root_uuid === null ? "N2I-D288" : "N2I-D287", of, reason)]),
             ],
           ] as const;
         }),

@@ -122,10 +122,10 @@ async function createReader(
       moves.flatMap(({ tenant }) => tenant?.uuid ?? []),
     );
     const computes = await computesOf(moves.map(({ uuid }) => uuid));
-    return moves.map(({ id, uuid, tenant }) => ({
-      node: nodes.get(id) ?? null,
-      tenant: (tenant && tenants.get(tenant.uuid.toLowerCase())) ?? null,
-      computes: computes.get(uuid.toLowerCase()) ?? [],
+    return moves.map((move) => ({
+      ...{ move, node: nodes.get(move.id) ?? null },
+      tenant: (move.tenant && tenants.get(move.tenant.uuid.toLowerCase())) ?? null,
+      computes: computes.get(move.uuid.toLowerCase()) ?? [],
     }));
   };
 }

@@ -147,10 +147,9 @@ export function reportPorts(
     /** Machines that were not moved still boot from their old host. @returns the moved machines */
     async ofCurrent(moves: readonly LegacyMove[]): Promise<readonly LegacyMove[]> {
       const now = await read(moves);
-      const moved = moves.filter((move, at) => {
-        const current = now[at];
-        return current !== undefined && moveState(forwardTransition(move), current).is === "after";
-      });
+      const moved = now.flatMap((one) =>
+        moveState(forwardTransition(one.move), one).is === "after" ? [one.move] : [],
+      );
       await of(moved);
       return moved;
     },

@@ -12,6 +12,7 @@ import type { NovaService } from "../../model/nova/nova-rows.ts";
 import { instanceStep } from "./moves.ts";
 
 export interface LegacyNow {
+  readonly move: LegacyMove;
   /** Null: deleted. */
   readonly node: LegacyNode | null;
   /** Null: the machine has no instance, or Nova does not have its row. */

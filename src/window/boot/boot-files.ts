@@ -43,7 +43,7 @@ interface StagedMachine {
   readonly steps: readonly BootStep[];
 }
 
-interface BootPosition extends Position {
+export interface BootPosition extends Position {
   /** Paths to change, or changed. */
   readonly paths: readonly string[];
   /** The reason why it is skipped, or incomplete. */

@@ -1,12 +1,11 @@
 import { startedChangesIn } from "../../engine/started.ts";
-import { windowBack, windowForward } from "../../engine/window.ts";
+import { type Ending, windowBack, windowForward } from "../../engine/window.ts";
 import { ONE_BY_ONE } from "../../engine/window-part.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { regroup } from "../../lib/streams.ts";
 import { counted } from "../../lib/text.ts";
 import { bootPart, stagedTrees, stepsOf } from "../../migrate/boot/boot-steps.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
-import type { Entries } from "../../model/journal.ts";
 import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
 import type { BootRow } from "../../model/preview.ts";
 import type { Seal } from "../../model/secret.ts";
@@ -16,14 +15,15 @@ import { nextCommand, pick, TREE } from "../../run/next.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../../run/run.ts";
 import { saveOptions } from "../../run/saved-options.ts";
 import { machinesByName } from "../../run/scope.ts";
-import { type RunSession, withSession } from "../../run/session.ts";
+import { withSession } from "../../run/session.ts";
 import type { Sink } from "../../run/sink.ts";
 import { stumbles } from "../../systems/tftp/rules/stage.ts";
 import { sweep } from "../../systems/tftp/safe-fs.ts";
-import { openTrees, readLink, readText, sizeOf, type Tree } from "../../systems/tftp/tree.ts";
+import { openTrees, readLink, readText, sizeOf } from "../../systems/tftp/tree.ts";
 import {
   type BootLocation,
   type BootMachine,
+  type BootPosition,
   bootRequestOf,
   inspectBoot,
   stagedMachines,
@@ -71,13 +71,11 @@ export function boot(options: BootOptions, sink: Sink): Promise<Booted> {
     await checkWindow(run, "boot");
     await saveOptions(run, "boot", options);
     await sink.confirm(`${undo ? "Remove" : "Stage"} boot files in ${location.tree.root}?`);
+    const isNamed = (id: string): boolean => node === undefined || uuids.has(id);
     const result = await sink.during(
       undo ? "unstage" : "stage",
       footer.footer.machines,
-      (progress) =>
-        undo
-          ? unstageAll(run, location, seal, (id) => node === undefined || uuids.has(id), progress)
-          : stageAll(run, lines(), location, seal, progress),
+      (progress) => changeTree(run, lines(), location, { undo, seal, selects: isNamed }, progress),
       ({ rows }) => `${counted(rows.length, "machine")}`,
     );
     return { ...result, dhcp };
@@ -127,6 +125,12 @@ interface StageResult {
   readonly elsewhere: readonly string[];
 }
 
+interface Changing {
+  readonly undo: boolean;
+  readonly seal: Seal;
+  readonly selects: (node: string) => boolean;
+}
+
 type Lines = AsyncIterable<readonly PlannedMachine[]>;
 
 /** Machines to inspect at once if none is staged. */
@@ -153,81 +157,61 @@ async function previewStaging(plan: Lines, location: BootLocation): Promise<read
   return rows;
 }
 
+type Named = { readonly id?: string; readonly bm_node_id?: number };
+
 function rowOf(
-  { paths, reason }: Pick<BootRow, "reason"> & { readonly paths: readonly string[] },
+  { paths, reason }: Pick<BootPosition, "paths" | "reason">,
   state: BootRow["state"],
-  { id = "", bm_node_id = 0 }: { readonly id?: string; readonly bm_node_id?: number } = {},
+  { id = "", bm_node_id = 0 }: Named = {},
 ): BootRow {
   return { uuid: id, bm_node_id, state, changes: paths, reason };
 }
 
 /**
- * Stages missing files, machine by machine. The journal has each change and the replaced files
- * first. Safe to repeat.
+ * Stages missing files, machine by machine, or with `undo` rolls back this run's staged files, last
+ * machine and step first. The journal has each change and the replaced files first. Changed files
+ * are skipped. Safe to repeat.
+ * @param selects machines to roll back
  * @throws MigrationError N2I-E301 if it fails partway
  */
-async function stageAll(
+async function changeTree(
   run: RunFolder,
   plan: Lines,
   location: BootLocation,
-  seal: Seal,
+  { undo, seal, selects }: Changing,
   progress: (machines: number) => void,
 ): Promise<StageResult> {
+  const { tree } = location;
+  const name = bootPart(tree.root);
+  const leg = { command: "boot", pace: ONE_BY_ONE };
+  const staging = { ...leg, part: stagingPart(location, seal), changes: () => machinesOf(plan) };
+  const unstaging = {
+    ...{ ...leg, part: unstagingPart(tree, seal) },
+    async *changes(started: Parameters<typeof stagedMachines>[0]) {
+      yield stagedMachines(started).filter(({ id }) => selects(id));
+    },
+  };
   const rows: BootRow[] = [];
-  const part = stagingPart(location, seal);
-  const leg = { part, command: "boot", changes: () => machinesOf(plan), pace: ONE_BY_ONE };
-  return withTree(run, location.tree, async (session) => {
-    const { stopped, broke } = await windowForward(leg, session, (ending) => {
-      const { change, position, made, completed } = ending;
-      const state = made ? "staged" : position.is === "after" ? "ready" : "left";
-      rows.push(rowOf(position, state, change));
-      progress(completed);
-    });
+  const ends = ({ change, position, made, completed }: Ending<Named, BootPosition>): void => {
+    const fine = undo ? "undone" : made ? "staged" : "ready";
+    rows.push(rowOf(position, position.is === "after" ? fine : "left", change));
+    progress(completed);
+  };
+  return withSession(run, async (session) => {
+    await session.begin(name, { tree: tree.root });
+    const entries = session.journal.entries();
+    // Removes partial files of a crash.
+    for (const [id, begun] of startedChangesIn(entries, name))
+      if (begun.open) for (const { path } of stepsOf(id, begun)) await sweep(tree.root, path);
+    const { stopped, broke } = undo
+      ? await windowBack(unstaging, session, ends)
+      : await windowForward(staging, session, ends);
     if (broke !== null) throw broke;
-    return { rows, stopped, elsewhere: [] };
-  });
-}
-
-/**
- * Rolls back this run's staged files, last machine and step first. Changed files are
- * reported.
- * @throws MigrationError N2I-E301 if it fails partway
- */
-async function unstageAll(
-  run: RunFolder,
-  { tree }: BootLocation,
-  seal: Seal,
-  selects: (node: string) => boolean,
-  progress: (machines: number) => void,
-): Promise<StageResult> {
-  const rows: BootRow[] = [];
-  const part = unstagingPart(tree, seal);
-  return withTree(run, tree, async (session) => {
-    const trees = [...stagedTrees(session.journal.entries())];
+    const trees = undo ? [...stagedTrees(entries)] : [];
     const elsewhere = trees.flatMap(([other, machines]) =>
       other !== tree.root && machines > 0 ? [other] : [],
     );
-    const leg = {
-      ...{ part, command: "boot", pace: ONE_BY_ONE },
-      async *changes(startedChanges: Parameters<typeof stagedMachines>[0]) {
-        yield stagedMachines(startedChanges).filter(({ id }) => selects(id));
-      },
-    };
-    const { stopped, broke } = await windowBack(leg, session, ({ change, position, completed }) => {
-      rows.push(rowOf(position, position.is === "after" ? "undone" : "left", change));
-      progress(completed);
-    });
-    if (broke !== null) throw broke;
     return { rows, stopped, elsewhere };
-  });
-}
-
-/** Opens the run's journal and removes partial files of a crash. */
-function withTree<T>(run: RunFolder, tree: Tree, work: (at: RunSession) => Promise<T>): Promise<T> {
-  return withSession(run, async (at) => {
-    await at.begin(bootPart(tree.root), { tree: tree.root });
-    await sweepOpen(tree, at.journal.entries());
-    return work(at);
   });
 }
 
@@ -261,10 +245,4 @@ async function verifyStaged(
       "no machine in the plan, or among those specified, has an instance that boots from this tree",
     );
   return rows;
-}
-
-/** Removes partial files of a crash. */
-async function sweepOpen({ root }: Tree, entries: Entries): Promise<void> {
-  for (const [id, begun] of startedChangesIn(entries, bootPart(root)))
-    if (begun.open) for (const { path } of stepsOf(id, begun)) await sweep(root, path);
 }

@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { MigrationError } from "../../lib/error.ts";
 import { readQueued, unreadQueues } from "../../migrate/hosts/queued.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import { pair } from "../../migrate/plan/rules/pairing.ts";
@@ -9,13 +10,15 @@ import type {
   IronicFacts,
   NovaFacts,
   PlacementFacts,
+  PlanFacts,
   Provider,
+  Refused,
   RunFolderState,
   ServerFacts,
 } from "../../model/check.ts";
 import type { Privileges, Ungranted } from "../../model/database.ts";
-import type { RestOptions } from "../../run/cloud.ts";
-import { closing, type Keep, openRole, ROLES } from "../../run/databases.ts";
+import { cloudFor, type RestOptions } from "../../run/cloud.ts";
+import { closing, type Keep, openRole, type ROLES } from "../../run/databases.ts";
 import { freeSpace, openRun, type RunFolder } from "../../run/files/run-folder.ts";
 import { rest } from "../../run/process-context.ts";
 import { PLAN, SNAPSHOT } from "../../run/run.ts";
@@ -33,10 +36,11 @@ import {
   readComputeUuids,
   readPlacement,
 } from "../../systems/nova-db/later.ts";
+import { NOVA_API_TABLES, NOVA_TABLES } from "../../systems/nova-db/plan-open.ts";
 import { REQUEST_TABLES } from "../../systems/nova-db/requests.ts";
 import { readBeats } from "../../systems/nova-db/services.ts";
+import { imageStatuses } from "../../systems/openstack/glance-images.ts";
 import { paceOf } from "../handover/conductor-pace.ts";
-import { askGlance, orMissingReason } from "./check-cloud.ts";
 import { createdByRun, planFacts } from "./check-run.ts";
 import { type CheckRow, checkAll } from "./rules/checks.ts";
 
@@ -66,16 +70,16 @@ export async function check(
   request: CheckRequest,
   { report: print }: Pick<Sink, "report">,
 ): Promise<readonly CheckRow[]> {
-  const { clients: folder, run } = await runAt(request.run);
+  const { is, run } = await runAt(request.run);
   if (run === null) print(`${request.run} is not a run yet, so checks of a plan are skipped.`);
   const { novaDb, watch } = request;
   if (novaDb !== undefined && watch > 0) print(`Watching heartbeats for ${watch} s.`);
-  return checkAll(await closing((keep) => gather(request, folder, run, keep)));
+  return checkAll(await closing((keep) => gather(request, is, run, keep)));
 }
 
 async function gather(
   request: CheckRequest,
-  folder: RunFolderState,
+  is: RunFolderState["is"],
   run: RunFolder | null,
   keep: Keep,
 ): Promise<CheckView> {
@@ -89,29 +93,25 @@ async function gather(
   const writing = await open("ironic-db", request.ironicDb, false);
   const api = await may("nova-api-db", request.novaApiDb);
   const placement = await may("placement-db", request.placementDb);
-  const servers = await serversOf([
-    ...[["nova-bm-db", source] as const, ["nova-db", cloud] as const],
-    ...[["ironic-db", target] as const, ["nova-api-db", api] as const],
-    ["placement-db", placement],
-  ]);
+  const servers: ServerFacts[] = [];
+  const opened = { "nova-bm-db": source, "nova-db": cloud, "ironic-db": target };
+  const all = { ...opened, "nova-api-db": api, "placement-db": placement };
+  for (const [role, database] of Object.entries(all))
+    if (database !== null) servers.push(await readServer(database, `--${role}`, Date.now));
   const bm = await orMissingReason("nova-bm-db", source, () => checkNovaBm(source));
   const plan = run && (await planFacts(run, request.skipBlocked));
-  const nodes: BmFacts["nodes"] = "refused" in bm ? [] : bm.nodes;
+  const nodes: Nodes = "refused" in bm ? [] : bm.nodes;
   const release = request.ironicRelease ?? plan?.release;
   const ironic = await orMissingReason("ironic-db", target, async () =>
     checkIronic(target, writing, await loadMappings(), release, plan?.traits === true),
   );
-  const later = await laterNova({ cloud, api, placement }, nodes, () =>
-    within("nova-api-db", request.novaApiDb, plan?.nova?.api, open),
-  );
   const ironicNodes = "refused" in ironic ? [] : ironic.facts.nodes;
   const nova =
-    cloud === null
-      ? null
-      : await orMissingReason("nova-db", cloud, async () => ({
-          ...(await watched(cloud, nodes, ironicNodes, request.watch)),
-          forbidden: await within("nova-db", request.novaDb, plan?.nova?.statements, open),
-        }));
+    cloud &&
+    (await orMissingReason("nova-db", cloud, async () => ({
+      ...(await watched(cloud, nodes, ironicNodes, request.watch)),
+      forbidden: await within("nova-db", request.novaDb, plan?.nova?.statements, open),
+    })));
   const version = nova === null || "refused" in nova ? null : nova.version;
   const pairing =
     "refused" in bm || "refused" in ironic || (nova !== null && version === null)
@@ -126,20 +126,20 @@ async function gather(
     ironic: "refused" in ironic ? ironic : ironic.facts,
     plan,
     loadedNodes: run === null ? new Set<string>() : await createdByRun(run),
-    ...later,
+    api:
+      api &&
+      (await orMissingReason("nova-api-db", api, async () => ({
+        ...(await readApi(api, instancesOf(nodes))),
+        forbidden: await within("nova-api-db", request.novaApiDb, plan?.nova?.api, open),
+      }))),
+    placement:
+      placement &&
+      (await orMissingReason("placement-db", placement, () => placed(placement, nodes))),
+    ...(await ofCloud(placement && cloud, nodes)),
     glance: request.glance ? await askGlance(request, plan, nova) : null,
     pace: await paceOf(request.ironicConf ?? []),
-    run: { ...folder, free: await spaceAt(folder.path) },
+    run: { path: request.run, is, free: await spaceAt(request.run) },
   };
-}
-
-async function serversOf(
-  databases: readonly (readonly [keyof typeof ROLES, Database | null])[],
-): Promise<readonly ServerFacts[]> {
-  const servers: ServerFacts[] = [];
-  for (const [role, database] of databases)
-    if (database !== null) servers.push(await readServer(database, ROLES[role].option, Date.now));
-  return servers;
 }
 
 type Open = (role: keyof typeof ROLES, spec: string, readOnly?: boolean) => Promise<Database>;
@@ -170,10 +170,10 @@ async function spaceAt(path: string): Promise<number> {
 
 async function watched(
   nova: Database,
-  nodes: BmFacts["nodes"],
+  nodes: Nodes,
   ironicNodes: IronicFacts["nodes"],
   seconds: number,
-): Promise<Omit<NovaFacts, "forbidden">> {
+) {
   const facts = await checkNova(nova, nodes, instancesOf(ironicNodes));
   if (seconds > 0) await rest(seconds * 1000);
   return {
@@ -185,26 +185,6 @@ async function watched(
 }
 
 type Nodes = BmFacts["nodes"];
-
-async function laterNova(
-  { cloud, api, placement }: { readonly [name in "cloud" | "api" | "placement"]: Database | null },
-  nodes: Nodes,
-  forbidden: () => Promise<Ungranted>,
-): Promise<Pick<CheckView, "api" | "placement" | "computes" | "classless">> {
-  const both = cloud !== null && placement !== null;
-  return {
-    api:
-      api &&
-      (await orMissingReason("nova-api-db", api, async () => ({
-        ...(await readApi(api, instancesOf(nodes))),
-        forbidden: await forbidden(),
-      }))),
-    placement:
-      placement &&
-      (await orMissingReason("placement-db", placement, () => placed(placement, nodes))),
-    ...(await ofCloud(both ? cloud : null, nodes)),
-  };
-}
 
 function* instancesOf(all: Iterable<{ readonly instance_uuid: string | null }>): Generator<string> {
   for (const { instance_uuid } of all) if (instance_uuid) yield instance_uuid;
@@ -233,10 +213,7 @@ async function placed(placement: Database, nodes: Nodes): Promise<PlacementFacts
 }
 
 /** Without a database, and without machines, there is nothing to compare. */
-async function ofCloud(
-  cloud: Database | null,
-  nodes: Nodes,
-): Promise<Pick<CheckView, "computes" | "classless">> {
+async function ofCloud(cloud: Database | null, nodes: Nodes) {
   let computes: Map<string, string> | null = new Map();
   const classless = new Set<string>();
   if (cloud === null) return { computes, classless };
@@ -249,6 +226,61 @@ async function ofCloud(
   return { computes, classless };
 }
 
+/** Seconds for a call to Glance. */
+const LIMIT = 60;
+
+/** Deploy images and images of instances. A failure of Glance becomes a row. */
+async function askGlance(
+  options: RestOptions,
+  plan: PlanFacts | null,
+  nova: NovaFacts | Refused | null,
+): Promise<CheckView["glance"]> {
+  const ids = new Set([...(plan?.images ?? []), ...(plan?.made ?? [])]);
+  for (const { deleted, image } of nova === null || "refused" in nova ? [] : nova.instances)
+    if (!deleted && image !== null) ids.add(image);
+  try {
+    return await imageStatuses(cloudFor(options), LIMIT * 1000, [...ids]);
+  } catch (error) {
+    if (!(error instanceof MigrationError)) throw error;
+    return { refused: { code: error.code, message: error.message, fix: error.fix } };
+  }
+}
+
+/** Refusals that are shown as table rows, because the database did respond. */
+const FACTS = /^N2I-E20[23468]$/;
+
+/** Tables to read in each database. Some releases lack some of them. */
+const READ: { readonly [role in keyof typeof ROLES]?: readonly string[] } = {
+  "nova-bm-db": ["bm_nodes", "bm_interfaces"],
+  "nova-db": [
+    ...NOVA_TABLES,
+    ...REQUEST_TABLES,
+    ...["aggregates", "migrations", "instance_system_metadata", "instance_extra"],
+  ],
+  "ironic-db": ["alembic_version", "nodes", "ports", "conductors"],
+  "nova-api-db": [...NOVA_API_TABLES, "instance_mappings", "aggregates", "aggregate_hosts"],
+  "placement-db": ["allocations", "resource_providers"],
+};
+
+/** The facts of a database, or its refusal, with a GRANT for each missing privilege. */
+async function orMissingReason<T>(
+  role: keyof typeof ROLES,
+  database: Database,
+  work: () => Promise<T>,
+): Promise<T | Refused> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof MigrationError && FACTS.test(error.code))) throw error;
+    const { code, message, fix } = error;
+    const privileges = new Map(
+      (READ[role] ?? []).map((table) => [table, new Set(["SELECT"] as const)]),
+    );
+    const grants = code === "N2I-E206" ? (await ungranted(database, privileges)).grants : [];
+    return { refused: { code, message, fix: grants.length > 0 ? grants.join("; ") : fix } };
+  }
+}
+
 /** A folder with any of them is a run's. */
 const FILES = [SNAPSHOT, PLAN, "journal.jsonl"];
 
@@ -257,12 +289,10 @@ const FILES = [SNAPSHOT, PLAN, "journal.jsonl"];
  * checked.
  * @throws MigrationError N2I-E110 for a run that other users can access
  */
-async function runAt(
-  path: string,
-): Promise<{ readonly clients: RunFolderState; readonly run: RunFolder | null }> {
+async function runAt(path: string) {
   const found = await readdir(path).catch((cause: NodeJS.ErrnoException) => cause.code);
-  if (found === "ENOENT") return { clients: { path, is: "absent" }, run: null };
-  if (Array.isArray(found) && !FILES.some((name) => found.includes(name)))
-    return { clients: { path, is: "other" }, run: null };
-  return { clients: { path, is: "run" }, run: await openRun(path, { create: false }) };
+  if (found === "ENOENT") return { is: "absent", run: null } as const;
+  const isOther = Array.isArray(found) && !FILES.some((name) => found.includes(name));
+  if (isOther) return { is: "other", run: null } as const;
+  return { is: "run", run: await openRun(path, { create: false }) } as const;
 }

@@ -14,10 +14,7 @@ import {
   type WindowPart,
 } from "../../engine/window-part.ts";
 import { regroup } from "../../lib/streams.ts";
-import { checkEngine, checkIdentity } from "../../migrate/apply/ironic-target.ts";
-import type { Backend, Guarding } from "../../migrate/open/backend.ts";
 import type { RunPlan } from "../../migrate/plan/loaded-plans.ts";
-import type { PlanHeader } from "../../model/artefact.ts";
 import {
   FINISH,
   type Guard,
@@ -48,60 +45,45 @@ interface GuardPosition extends Position {
   readonly trouble: Omit<Trouble, "uuid" | "bm_node_id"> | null;
 }
 
-type GuardPart = WindowPart<GuardChange, GuardPosition>;
-
 const SIZE = 128;
 const STAGED = { state: "staged", reason: "still staged", fix: "Run handover first." } as const;
 
 /** Removes the protection that machines have until Nova manages them, field by field. */
-function finishPart(guard: Guard): GuardPart {
-  return partOf(
-    guard,
-    ({ node }, current) => {
-      const duty = dutyOf(node, current);
-      const nothing = { current, change: {}, hasGuard: false, trouble: null };
-      switch (duty.do) {
-        case "clear":
-          return { ...nothing, ...busyOr(current), change: duty.change, hasGuard: duty.hasGuard };
-        case "staged":
-          return { ...nothing, is: "other", trouble: STAGED };
-        case "nothing":
-          return { ...nothing, is: "after", hasGuard: duty.hasGuard };
-        case "gone":
-          return { ...nothing, is: node.optional === true ? "after" : "other" };
-      }
-    },
-    ({ change }) => ({ fields: Object.keys(change) }),
-  );
+function toClear({ node }: GuardChange, current: Guarded | undefined): GuardPosition {
+  const duty = dutyOf(node, current);
+  const nothing = { current, change: {}, hasGuard: false, trouble: null };
+  switch (duty.do) {
+    case "clear":
+      return { ...nothing, ...busyOr(current), change: duty.change, hasGuard: duty.hasGuard };
+    case "staged":
+      return { ...nothing, is: "other", trouble: STAGED };
+    case "nothing":
+      return { ...nothing, is: "after", hasGuard: duty.hasGuard };
+    case "gone":
+      return { ...nothing, is: node.optional === true ? "after" : "other" };
+  }
 }
 
 /** Restores protection, if it is unchanged since finish and the instance is the same. */
-function unfinishPart(guard: Guard): GuardPart {
-  return partOf(guard, ({ node, cleared }, current) => {
-    const fine = { is: "after", current, change: {}, hasGuard: false, trouble: null } as const;
-    if (current === undefined) return fine;
-    const guards = guardsOf(node, cleared);
-    const { protected_reason = null } = guards;
-    const change: Partial<Guards> = {
-      ...(guards.protected === true && !current.protected && { protected: true, protected_reason }),
-      ...(guards.automated_clean === false &&
-        current.automated_clean === null && { automated_clean: false }),
-    };
-    if (Object.keys(change).length === 0) return fine;
-    const reason = otherUse(node, current);
-    if (reason === null) return { ...fine, ...busyOr(current), change };
-    const fix = "To protect it, use openstack baremetal node set --protected.";
-    return { ...fine, is: "other", trouble: { state: "failed", reason, fix } };
-  });
+function toRestore({ node, cleared }: GuardChange, current: Guarded | undefined): GuardPosition {
+  const fine = { is: "after", current, change: {}, hasGuard: false, trouble: null } as const;
+  if (current === undefined) return fine;
+  const guards = guardsOf(node, cleared);
+  const { protected_reason = null } = guards;
+  const change: Partial<Guards> = {
+    ...(guards.protected === true && !current.protected && { protected: true, protected_reason }),
+    ...(guards.automated_clean === false &&
+      current.automated_clean === null && { automated_clean: false }),
+  };
+  if (Object.keys(change).length === 0) return fine;
+  const reason = otherUse(node, current);
+  if (reason === null) return { ...fine, ...busyOr(current), change };
+  const fix = "To protect it, use openstack baremetal node set --protected.";
+  return { ...fine, is: "other", trouble: { state: "failed", reason, fix } };
 }
 
-/** @param observed the journal entry before a machine is changed */
-function partOf(
-  guard: Guard,
-  next: (change: GuardChange, current: Guarded | undefined) => GuardPosition,
-  observed: (position: GuardPosition) => { readonly fields: readonly string[] } | undefined = () =>
-    undefined,
-): GuardPart {
+function partOf(guard: Guard, undo: boolean): WindowPart<GuardChange, GuardPosition> {
+  const next = undo ? toRestore : toClear;
   return {
     ...{ name: FINISH, size: SIZE },
     async inspect(changes) {
@@ -111,7 +93,7 @@ function partOf(
     async perform({ id }, position, begin) {
       const { current, change } = position;
       if (current === undefined) throw new Error(`${id} does not exist and cannot be changed`);
-      await begin(observed(position));
+      await begin(undo ? undefined : { fields: Object.keys(change) });
       const written = await guard.write(id, current, change);
       if (written === "done") return { ...position, is: "after" };
       if (written === "again") return { ...position, ...waitsFor("another process") };
@@ -145,8 +127,6 @@ export function clearedFields(
   return new Map([...started].map(([id, one]) => [id, clearedOf(id, one)]));
 }
 
-const BATCH = 128;
-
 /**
  * Protected nodes of a run's plans, each from the newest plan that has it. A later plan may exclude
  * a machine that an earlier one loaded and protected.
@@ -161,7 +141,7 @@ export async function* runNodes(
   for (const [nth, { sha256, origins, lines }] of plans.entries()) {
     const ownership = ownershipOf(journal, IRONIC, sha256);
     let to = 0;
-    for await (const batch of regroup(lines(), BATCH)) {
+    for await (const batch of regroup(lines(), SIZE)) {
       const from = to;
       to += batch.length;
       const near = ownership.started.filter((span) => span.from < to && from < span.to);
@@ -219,7 +199,7 @@ export async function finish(
   const { guard, inFlight, lockWait } = finishing;
   const tally = tallyOf(finishing.progress);
   const leg: WindowLeg<GuardChange, GuardPosition> = {
-    part: undo ? unfinishPart(guard) : finishPart(guard),
+    part: partOf(guard, undo),
     command: undo ? "finish --undo" : "finish",
     changes: (startedChanges) => changesOf(plan, undo ? clearedFields(startedChanges) : new Map()),
     pace: { ...ONE_BY_ONE, concurrency: inFlight, inFlight, lockWait: lockWait * 1000 },
@@ -260,12 +240,4 @@ function tallyOf(progress: Finishing["progress"]) {
       ...{ changed, fine, held, untaken, gone, skipped, stopped, broke },
     }),
   };
-}
-
-/** The guard of a plan's target. @throws MigrationError N2I-E300 for another target */
-export async function openGuard(backend: Backend, { target }: PlanHeader): Promise<Guarding> {
-  checkEngine(target, backend);
-  const found = await backend.guard(target.release);
-  checkIdentity(target, found.identity);
-  return found;
 }

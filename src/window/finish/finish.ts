@@ -2,6 +2,7 @@ import { ownershipOf } from "../../engine/ownership.ts";
 import { startedChangesIn } from "../../engine/started.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { counted, listed, NAMES } from "../../lib/text.ts";
+import { checkEngine, checkIdentity } from "../../migrate/apply/ironic-target.ts";
 import { type Backend, openBackend, type TargetOptions } from "../../migrate/open/backend.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import { linesOf, plansInIronic, plansOfRun } from "../../migrate/plan/loaded-plans.ts";
@@ -23,7 +24,7 @@ import { dutyOf, type GuardedNode, guardsOf } from "../handover/rules/guards.ts"
 import { APPLY_FIRST, unfinished } from "../runner/pipeline.ts";
 import { createHandover, filesOf } from "../runner/run-state.ts";
 import { verifiedOf } from "../runner/status.ts";
-import { clearedFields, type Finished, finish, openGuard, runNodes } from "./finish-part.ts";
+import { clearedFields, type Finished, finish, runNodes } from "./finish-part.ts";
 
 export interface FinishOptions extends TargetOptions {
   readonly run: string;
@@ -54,13 +55,17 @@ interface Ended extends Pick<Finished, "skipped" | "stopped" | "broke"> {
 export function finishRun(options: FinishOptions, sink: Sink): Promise<Ended> {
   return withJob(options, { readOnly: false }, sink, async (job) => {
     const { backend, plan } = job;
-    const { lockWait } = options;
     await checkWindow(job.run, "finish");
     if (!options.undo && verifiedOf(job.files.verified) === "failed") sink.note(DIFFERS);
     await sink.confirm(question(options, backend));
-    const { identity, release, guard, inFlight, lock } = await openGuard(backend, plan.header);
+    const { identity, release, guard, inFlight, lock } = await openGuard(job);
     return withLocked(job.run, await lock(), FINISH, identity, async (session) => {
-      const finishing = { ...session, lockWait, inFlight, guard: committing(guard) };
+      const finishing = {
+        ...session,
+        lockWait: options.lockWait,
+        inFlight,
+        guard: committing(guard),
+      };
       const total = options.node === undefined ? plan.footer.footer.machines : options.node.length;
       const made = await sink.during(
         options.undo ? "protect" : "finish",
@@ -86,8 +91,8 @@ export function finishRun(options: FinishOptions, sink: Sink): Promise<Ended> {
 /** The changes of the same command line, read-only. */
 export function previewFinish(options: FinishOptions, sink: Sink): Promise<void> {
   return withJob(options, { readOnly: true }, sink, async (job) => {
-    const { backend, plan, entries, nodes } = job;
-    const { guard } = await openGuard(backend, plan.header);
+    const { entries, nodes } = job;
+    const { guard } = await openGuard(job);
     const cleared = options.undo ? clearedFields(startedChangesIn(entries, FINISH)) : null;
     const counts = { clear: 0, leave: 0, miss: 0, keep: 0, protect: 0 };
     const rows = async function* (): AsyncGenerator<GuardPreview> {
@@ -153,6 +158,15 @@ function withJob<T>(
       return work({ run, options, backend, plan, entries, nodes, files });
     }),
   );
+}
+
+/** The guard of the plan's target. @throws MigrationError N2I-E300 for another target */
+async function openGuard({ backend, plan }: Job): ReturnType<Backend["guard"]> {
+  const { target } = plan.header;
+  checkEngine(target, backend);
+  const found = await backend.guard(target.release);
+  checkIdentity(target, found.identity);
+  return found;
 }
 
 function question({ node, undo }: FinishOptions, { label }: Backend): string {

@@ -42,10 +42,12 @@ test("a plan without Nova is planned again with it, and what was begun so goes o
 });
 
 test("a load that was staged waits for its release, then for the conductors", () => {
-  const next = (released: number, compared = false) =>
-    status(LOADED, { handover: { staged: 2, released, takeOvers: 0 }, compared });
+  const next = (released: number, compared = false, more: Partial<RunFiles> = {}) =>
+    status(LOADED, { handover: { staged: 2, released, takeOvers: 0 }, compared, ...more });
   // Stopped amid the verify that ends apply: nothing is handed over that nobody compared.
   assert.match(next(0).next, /^nova2ironic verify (?!.*--takeover)/);
+  const { next: then } = next(0, false, { finish: { end: null, guards: true } });
+  assert.match(then, /# if it finds no difference: nova2ironic handover /);
   assert.match(next(0, true).next, /^nova2ironic handover /);
   assert.equal(next(1).fields.handover, "1 of 2 staged machines released");
   assert.match(next(1).next, /^nova2ironic handover /);

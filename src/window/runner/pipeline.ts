@@ -37,6 +37,7 @@ const FINAL: NextStep = {
   ...{ command: "verify", options: { final: true } },
   note: "once the new nova-compute has started",
 };
+const HANDOVER: NextStep = { command: "handover" };
 const FINISH: NextStep = { command: "finish" };
 const DONE = "nothing, this run is done";
 
@@ -250,9 +251,9 @@ function afterLoad(next: NextStep, { compared = false, ...files }: RunFiles): Ne
   const handover = available(files.handover);
   if (next.command !== "verify" || handover === null) return next;
   // If apply stopped during its own verify, its rows were not compared.
-  if (handover.released === 0 && !compared) return next;
+  if (handover.released === 0 && !compared) return { ...next, after: HANDOVER };
   return handover.released < handover.staged
-    ? { command: "handover" }
+    ? HANDOVER
     : { command: "verify", options: { takeover: true } };
 }
 
@@ -276,7 +277,7 @@ function withFinish(step: NextStep, files: RunFiles): NextStep | null {
   if (isEnded && step.note !== undefined && step.note === rolledBackText(files)) return null;
   if (step.command !== "verify" && step.command !== "finish") return step;
   if (isEnded) return null;
-  return step.command === "finish" || step.note !== undefined ? step : { ...step, after: FINISH };
+  return step.command === "finish" || step.note !== undefined ? step : { after: FINISH, ...step };
 }
 
 export function endOf({ finish }: RunFiles): FinishState["end"] {

@@ -49,6 +49,7 @@ function byName(old: readonly DeployImage[], all: readonly DeployImage[]): strin
 
 /** A takeover or deployment needs an image that the plan lacks. */
 const NO_IMAGE = "N2I-D402";
+const UNKNOWN = "N2I-D201";
 
 /** @source facts/systems.md D R25 */
 const images = needing(["nova", "ironic"], (view) => {
@@ -57,7 +58,8 @@ const images = needing(["nova", "ironic"], (view) => {
   for (const uuid of imageless(view, nova)) found.add(`instance ${uuid} has no image`);
   let used = false;
   for (const { uuid, instance_uuid, findings } of plan?.machines ?? []) {
-    if (findings.get(NO_IMAGE) !== false) continue;
+    // An instance that nova does not know has no image until that finding is decided.
+    if (findings.get(NO_IMAGE) !== false || findings.get(UNKNOWN) === false) continue;
     found.add(`node ${uuid} lacks an image (${NO_IMAGE})`);
     used ||= Boolean(instance_uuid);
   }

@@ -36,7 +36,7 @@ export interface TargetOptions extends RestOptions {
   readonly lockWait?: number;
 }
 
-export interface Guarding {
+interface Guarding {
   readonly identity: TargetIdentity;
   readonly release: Release;
   readonly guard: Guard;

@@ -71,11 +71,12 @@ export function boot(options: BootOptions, sink: Sink): Promise<Booted> {
     await checkWindow(run, "boot");
     await saveOptions(run, "boot", options);
     await sink.confirm(`${undo ? "Remove" : "Stage"} boot files in ${location.tree.root}?`);
-    const isNamed = (id: string): boolean => node === undefined || uuids.has(id);
+    const isSelected = (id: string): boolean => node === undefined || uuids.has(id);
     const result = await sink.during(
       undo ? "unstage" : "stage",
       footer.footer.machines,
-      (progress) => changeTree(run, lines(), location, { undo, seal, selects: isNamed }, progress),
+      (progress) =>
+        changeTree(run, lines(), location, { undo, seal, selects: isSelected }, progress),
       ({ rows }) => `${counted(rows.length, "machine")}`,
     );
     return { ...result, dhcp };
@@ -157,12 +158,12 @@ async function previewStaging(plan: Lines, location: BootLocation): Promise<read
   return rows;
 }
 
-type Named = { readonly id?: string; readonly bm_node_id?: number };
+type MachineName = { readonly id?: string; readonly bm_node_id?: number };
 
 function rowOf(
   { paths, reason }: Pick<BootPosition, "paths" | "reason">,
   state: BootRow["state"],
-  { id = "", bm_node_id = 0 }: Named = {},
+  { id = "", bm_node_id = 0 }: MachineName = {},
 ): BootRow {
   return { uuid: id, bm_node_id, state, changes: paths, reason };
 }
@@ -192,7 +193,7 @@ async function changeTree(
     },
   };
   const rows: BootRow[] = [];
-  const ends = ({ change, position, made, completed }: Ending<Named, BootPosition>): void => {
+  const ends = ({ change, position, made, completed }: Ending<MachineName, BootPosition>): void => {
     const fine = undo ? "undone" : made ? "staged" : "ready";
     rows.push(rowOf(position, position.is === "after" ? fine : "left", change));
     progress(completed);

@@ -45,27 +45,27 @@ export interface ConfigOptions {
 export async function config(options: ConfigOptions) {
   const { run, novaConf, ironicConf, exactFilters, part } = options;
   const release = await releaseOf(options);
-  const requests: { readonly part: SettingsPart | undefined; readonly files?: FilesOfHosts }[] = [];
-  if (novaConf !== undefined) requests.push({ part, files: filesByHost(novaConf) });
+  const requests: (readonly [SettingsPart | undefined, FilesOfHosts | null])[] = [];
+  if (novaConf !== undefined) requests.push([part, filesByHost(novaConf)]);
   if (ironicConf !== undefined)
-    requests.push({ part: "conductor", files: new Map(ironicConf.map((path) => [path, [path]])) });
-  if (requests.length === 0) requests.push({ part });
+    requests.push(["conductor", new Map(ironicConf.map((path) => [path, [path]]))]);
+  if (requests.length === 0) requests.push([part, null]);
   const doc = await loadSettings();
   const hosts =
     run === undefined || novaConf === undefined
       ? []
       : await plannedHosts(await openRun(run, { create: false }));
   const all: DesiredSettings[] = [];
-  const read: InspectedConfs[] = [];
-  for (const { files, part: one } of requests) {
-    const desired = desiredSettings(doc, releaseNames(), { release, exactFilters, part: one });
+  const read: Awaited<ReturnType<typeof readConfs>>[] = [];
+  for (const [part, files] of requests) {
+    const desired = desiredSettings(doc, releaseNames(), { release, exactFilters, part });
     all.push(desired);
-    if (files !== undefined) read.push(await readConfs(files, desired.settings, hosts));
+    if (files !== null) read.push(await readConfs(files, desired.settings, hosts));
   }
   const rows = read.flatMap((one) => one.rows);
   if (options.check && rows.length === 0)
     throw new MigrationError("N2I-E326", "this release needs no setting in these files");
-  const inspected: InspectedConfs = {
+  const inspected = {
     ...{ rows, patches: read.flatMap((one) => one.patches) },
     hosts: read.find((one) => one.hosts !== null)?.hosts ?? null,
   };
@@ -95,24 +95,17 @@ async function releaseOf({ run, ironicRelease }: ConfigOptions): Promise<string>
   throw new MigrationError("N2I-E108", `ironic_release: ${show(name)} is not a known release`);
 }
 
-interface InspectedConfs {
-  readonly rows: readonly SettingRow[];
-  /** Unified diffs, one per file to change. */
-  readonly patches: readonly string[];
-  /** The fault of `[DEFAULT] host`. Null: none. */
-  readonly hosts: string | null;
-}
-
 /**
  * @param byHost files of each host
  * @param planned hosts that instances will name according to the plan. Empty: unknown
+ * @returns unified diffs, one per file to change, and the fault of `[DEFAULT] host`, or null
  * @throws MigrationError N2I-E100, N2I-E104
  */
 async function readConfs(
   byHost: FilesOfHosts,
   settings: readonly Setting[],
   planned: readonly PlannedHost[],
-): Promise<InspectedConfs> {
+) {
   const rows: SettingRow[] = [];
   const hosts: { host: string; set: string | null }[] = [];
   const edits = new Map<string, { readonly text: string; readonly edits: Edit[] }>();

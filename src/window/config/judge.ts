@@ -37,12 +37,8 @@ function masked({ key, secret }: Setting, found: string): string {
 }
 
 /** The configured name of a setting. The newer name takes precedence. */
-function configuredName(config: Configured, { section, key, or, formerly }: Setting) {
-  const names = [
-    { section, key },
-    ...(or === undefined ? [] : [{ section, key: or }]),
-    ...(formerly === undefined ? [] : [formerly]),
-  ];
+function configuredName(config: Configured, { section, key, or = key, formerly }: Setting) {
+  const names = [{ section, key }, { section, key: or }, ...(formerly ? [formerly] : [])];
   return names.find((name) => config.where(name.section, name.key) !== null) ?? null;
 }
 
@@ -57,10 +53,8 @@ function stateOf(setting: Setting, found: string | null): SettingRow["state"] {
 
 function isRight({ value = "", bound }: Setting, found: string): boolean {
   if (bound === undefined) return same(value, found);
-  const [limit, number] = [
-    Number(value),
-    /^\s*[+-]?\d+\s*$/.test(found) ? Number(found) : Number.NaN,
-  ];
+  const limit = Number(value);
+  const number = /^\s*[+-]?\d+\s*$/.test(found) ? Number(found) : Number.NaN;
   return bound === "at-least" ? number >= limit : number > 0 && number <= limit;
 }
 
@@ -118,15 +112,8 @@ export interface DesiredSettings {
   readonly notes: readonly string[];
 }
 
-interface SettingsRequest {
-  readonly release: string;
-  readonly exactFilters: boolean;
-  /** Default: both parts of Nova. */
-  readonly part?: SettingsPart | undefined;
-}
-
 /**
- * The settings of one release of Nova or ironic-conductor. Notes report releases without a source.
+ * The settings of one release of Nova, by default of both parts, or of ironic-conductor. Notes report releases without a source.
  * @param releases all known ones, oldest first
  * @throws MigrationError N2I-E100 for exact filters on a release without them
  * @source facts/systems.md D4
@@ -134,8 +121,13 @@ interface SettingsRequest {
 export function desiredSettings(
   doc: SettingsDoc,
   releases: readonly string[],
-  { release, exactFilters, part }: SettingsRequest,
+  request: {
+    readonly release: string;
+    readonly exactFilters: boolean;
+    readonly part?: SettingsPart | undefined;
+  },
 ): DesiredSettings {
+  const { release, exactFilters, part } = request;
   const at = releases.indexOf(release);
   const holds = ({ since, until }: { readonly since?: string; readonly until?: string }) =>
     (since === undefined || releases.indexOf(since) <= at) &&

@@ -24,6 +24,7 @@ import {
 } from "../../model/handover.ts";
 import { type Entries, IRONIC } from "../../model/journal.ts";
 import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
+import { failpoint } from "../../run/failpoint.ts";
 import { clearedOf } from "../../run/finished.ts";
 import { dutyOf, type GuardedNode, guardsOf, nodesOf } from "../handover/rules/guards.ts";
 import { AGAIN, isTakenOver, lockedBy } from "../handover/rules/judge.ts";
@@ -94,7 +95,9 @@ function partOf(guard: Guard, undo: boolean): WindowPart<GuardChange, GuardPosit
       const { current, change } = position;
       if (current === undefined) throw new Error(`${id} does not exist and cannot be changed`);
       await begin(undo ? undefined : { fields: Object.keys(change) });
+      await failpoint("write.before");
       const written = await guard.write(id, current, change);
+      await failpoint("write.after");
       if (written === "done") return { ...position, is: "after" };
       if (written === "again") return { ...position, ...waitsFor("another process") };
       const trouble = { state: "failed", reason: written.reason, fix: AGAIN } as const;
@@ -173,18 +176,7 @@ interface Finishing extends WindowSession {
 }
 
 /** A failure in `broke` is thrown after the report. */
-export interface Finished extends Pick<WindowEnd, "stopped" | "broke"> {
-  readonly changed: number;
-  /** Machines that need no change. */
-  readonly fine: number;
-  /** Of those, machines that the plan has in maintenance, which keep a guard. */
-  readonly held: number;
-  /** Machines in use that no conductor has taken over. */
-  readonly untaken: number;
-  /** Nodes of the run that are not in Ironic. */
-  readonly gone: readonly string[];
-  readonly skipped: readonly Trouble[];
-}
+export type Finished = Awaited<ReturnType<typeof finish>>;
 
 /**
  * Removes the protection that machines have until Nova manages them, or with `undo` restores what
@@ -195,7 +187,7 @@ export async function finish(
   plan: AsyncIterable<readonly GuardedNode[]>,
   finishing: Finishing,
   undo = false,
-): Promise<Finished> {
+) {
   const { guard, inFlight, lockWait } = finishing;
   const tally = tallyOf(finishing.progress);
   const leg: WindowLeg<GuardChange, GuardPosition> = {
@@ -222,7 +214,9 @@ async function* changesOf(
 /** Counts finished machines, and keeps only those to report. */
 function tallyOf(progress: Finishing["progress"]) {
   const skipped: Trouble[] = [];
+  /** Nodes of the run that are not in Ironic. */
   const gone: string[] = [];
+  /** `fine` need no change. The plan has `held` in maintenance. No conductor has `untaken`. */
   let [changed, fine, held, untaken] = [0, 0, 0, 0];
   return {
     ends({ change, position, made, completed }: Ending<GuardChange, GuardPosition>): void {
@@ -236,7 +230,7 @@ function tallyOf(progress: Finishing["progress"]) {
       if (is === "after" && position.hasGuard) held += 1;
       progress(completed);
     },
-    finished: ({ stopped, broke }: WindowEnd): Finished => ({
+    finished: ({ stopped, broke }: WindowEnd) => ({
       ...{ changed, fine, held, untaken, gone, skipped, stopped, broke },
     }),
   };

@@ -10,7 +10,6 @@ import { FINISH, type Guard, type Guarded } from "../../model/handover.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
 import type { GuardPreview } from "../../model/preview.ts";
 import { closing } from "../../run/databases.ts";
-import { failpoint } from "../../run/failpoint.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import type { RunFiles } from "../../run/files/run-files.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
@@ -60,12 +59,7 @@ export function finishRun(options: FinishOptions, sink: Sink): Promise<Ended> {
     await sink.confirm(question(options, backend));
     const { identity, release, guard, inFlight, lock } = await openGuard(job);
     return withLocked(job.run, await lock(), FINISH, identity, async (session) => {
-      const finishing = {
-        ...session,
-        lockWait: options.lockWait,
-        inFlight,
-        guard: committing(guard),
-      };
+      const finishing = { ...session, lockWait: options.lockWait, inFlight, guard };
       const total = options.node === undefined ? plan.footer.footer.machines : options.node.length;
       const made = await sink.during(
         options.undo ? "protect" : "finish",
@@ -152,9 +146,8 @@ function withJob<T>(
       const backend = keep(await openBackend(options, await loadMappings(), access, report));
       const nodes = () => runNodes(plans, entries, isSelected);
       // Only the mode of the load is needed, so the plan's lines are not read.
-      const { files } = await filesOf(run, { run: options.run }, ({ footer }, journal) =>
-        Promise.resolve(createHandover(footer.sha256, journal)?.end() ?? null),
-      );
+      const mode = createHandover(plan.footer.sha256, entries)?.end() ?? null;
+      const { files } = await filesOf(run, { run: options.run }, mode);
       return work({ run, options, backend, plan, entries, nodes, files });
     }),
   );
@@ -281,17 +274,4 @@ function toProtect(
 function busy(found: Guarded | undefined): string {
   const holder = found?.reservation ?? null;
   return holder === null ? "" : `${holder} is working on it, so finish waits`;
-}
-
-/** Failpoints before and after each change. */
-function committing(guard: Guard): Guard {
-  return {
-    ...guard,
-    async write(uuid, view, change) {
-      await failpoint("write.before");
-      const written = await guard.write(uuid, view, change);
-      await failpoint("write.after");
-      return written;
-    },
-  };
 }

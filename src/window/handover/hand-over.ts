@@ -11,6 +11,7 @@ import {
 import { type Entries, IRONIC } from "../../model/journal.ts";
 import type { Row } from "../../model/machine.ts";
 import { isLoaded, nodeOf, type PlannedMachine } from "../../model/plan.ts";
+import { failpoint } from "../../run/failpoint.ts";
 import {
   AGAIN,
   isTakenOver,
@@ -70,13 +71,6 @@ export function releasedNodes(entries: Entries): ReadonlySet<string> {
 
 const NOTHING = { started: [], taken: [], free: 0 } as const;
 
-/** A hand-over that releases machines at the conductors' pace. */
-interface PacedPart extends HandOverPart {
-  readonly room: () => number;
-  /** Machines per second in recent passes. Null if it is unknown. */
-  readonly rate: () => number | null;
-}
-
 /**
  * Ends the maintenance of staged machines and waits for their takeover. Machines without a
  * suitable conductor stay staged. If all conductors of a machine fail, the wait ends.
@@ -89,7 +83,7 @@ export function handOverPart(
   health: ConductorHealth,
   { now, notice }: { readonly now: () => number; readonly notice: (text: string) => void },
   deadline: number,
-): PacedPart {
+) {
   const pacing = createPacing(deadline * 1000);
   /** The logs are read for these machines. */
   let inProgress = new Map<string, Row>();
@@ -119,9 +113,8 @@ export function handOverPart(
     if (state === "waiting") waits(id, row);
     return { is: state === "staged" ? "before" : "partway", judged, log: [] };
   };
-  return {
-    ...{ name: HAND_OVER, size: BATCH, rate: pacing.rate },
-    room: () => pacing.most(living()),
+  const part: HandOverPart = {
+    ...{ name: HAND_OVER, size: BATCH, room: () => pacing.most(living()) },
     async inspect(changes, watched) {
       const ids = changes.map(({ id }) => id);
       if (watched) inProgress = new Map(changes.map(({ id, node }) => [id, node.row]));
@@ -154,6 +147,7 @@ export function handOverPart(
       waits(id, node.row);
       // If a conductor has reserved the machine, nothing changes, and the watch tries again.
       await clear(id);
+      await failpoint("clear.committed");
       return { ...position, is: "partway" };
     },
     overdue({ id, node }, { judged }) {
@@ -161,6 +155,7 @@ export function handOverPart(
       return ended(id, overdue(node.row, deadline, judged.reason));
     },
   };
+  return { ...part, rate: pacing.rate };
 }
 
 /** Puts machines that this run handed over into maintenance. Changes of a conductor are kept. */
@@ -173,7 +168,9 @@ export function restagePart(handover: Pick<Handover, "observe" | "stage">): Hand
     ...{ name: HAND_OVER, size: BATCH, inspect },
     async perform(change, position, begin) {
       await begin();
-      if (await handover.stage(change.id)) return { ...position, is: "after" };
+      const staged = await handover.stage(change.id);
+      await failpoint("restage.committed");
+      if (staged) return { ...position, is: "after" };
       const [now] = await inspect([change], false);
       return now === undefined || now.is === "before" ? waitsFor("a conductor") : now;
     },

@@ -13,7 +13,6 @@ import { STOPPED } from "../../migrate/order.ts";
 import { loadable, nothingLoads } from "../../migrate/plan/empty-plan.ts";
 import { HAND_OVER, type Handover, type Trouble } from "../../model/handover.ts";
 import { closing, openRole } from "../../run/databases.ts";
-import { failpoint } from "../../run/failpoint.ts";
 import { checkWindow } from "../../run/files/window-file.ts";
 import { checkNotFinished } from "../../run/finished.ts";
 import { inRun, openPlan, PLAN } from "../../run/run.ts";
@@ -47,7 +46,7 @@ export interface HandoverOptions {
 }
 
 /** Hands staged machines over to conductors, or with `undo` stages them again. */
-export function handover(options: HandoverOptions, pace: Pace, sink: Sink): Promise<HandedOver> {
+export function handover(options: HandoverOptions, pace: Pace, sink: Sink) {
   const { undo, node = [], lockWait, conductorLog = [] } = options;
   return inRun(options.run, "handover", { kind: "migration" }, (run) =>
     closing(async (keep) => {
@@ -69,7 +68,7 @@ export function handover(options: HandoverOptions, pace: Pace, sink: Sink): Prom
       // An unreadable log is reported before the run is written. Logs are read from their end, even
       // if verify starts at a line.
       for (const { path } of await logsAt(conductorLog)) logs.push(keep(await follow(path)));
-      const handing = { handover: committing(createHandover(database, found)), logs };
+      const handing = { handover: createHandover(database, found), logs };
       return withLocked(run, await lockTarget(database), HAND_OVER, identity, async (session) => {
         if (!undo) await saveOptions(run, "handover", options);
         const nodes = plannedNodes(plan.lines(), isSelected);
@@ -115,23 +114,7 @@ interface Releasing extends WindowSession {
 }
 
 /** The result of a hand-over or of staging again. A failure in `broke` is thrown after the report. */
-interface HandedOver extends Pick<WindowEnd, "made" | "stopped" | "broke"> {
-  /** Taken over, or available for a conductor, including earlier runs of the command. */
-  readonly done: number;
-  readonly inMaintenance: number;
-  /** Released, but not taken over before the end. */
-  readonly waiting: number;
-  /** Failed, or skipped during undo. */
-  readonly trouble: readonly Trouble[];
-  /** Handed over, with an error of a conductor to check. */
-  readonly noted: readonly Trouble[];
-  /** Number of machines in `trouble` that had failed before. */
-  readonly before: number;
-  /** Messages about conductors and about all machines. */
-  readonly notices: readonly string[];
-  /** Finished machines per minute. Null after too few passes of a conductor. */
-  readonly perMinute: number | null;
-}
+type HandedOver = Awaited<ReturnType<typeof release>>;
 
 /**
  * Hands staged machines over in plan order and waits until a conductor has each. Safe to repeat,
@@ -142,21 +125,20 @@ export async function release(
   plan: AsyncIterable<readonly PlannedNode[]>,
   releasing: Releasing,
   pace: Pace,
-): Promise<HandedOver> {
+) {
   let rate = (): number | null => null;
   const tally = tallyOf((machines, more) => releasing.progress(machines, more, rate()));
-  const began = releasing.clock.now();
-  const health = await createConductorHealth(releasing.handover, releasing.logs);
   const { handover, clock } = releasing;
+  const began = clock.now();
+  const health = await createConductorHealth(handover, releasing.logs);
   const around = { now: clock.now, notice: tally.notice };
   const part = handOverPart(handover, health, around, pace.deadline / 1000);
   ({ rate } = part);
   const leg = { part, command: "handover", changes: () => changesOf(plan), pace };
   const handed = tally.end(await windowForward(leg, releasing, tally.ends));
-  const minutes = (releasing.clock.now() - began) / 60_000;
-  return rate() === null
-    ? handed
-    : { ...handed, perMinute: (handed.made - handed.waiting) / minutes };
+  const minutes = (clock.now() - began) / 60_000;
+  const perMinute = rate() === null ? null : (handed.made - handed.waiting) / minutes;
+  return { ...handed, perMinute };
 }
 
 /**
@@ -173,8 +155,9 @@ export async function restage(
   const part = restagePart(releasing.handover);
   const pace = { ...ONE_BY_ONE, lockWait: lockWait * 1000 };
   const leg = { part, command: "handover --undo", changes: () => changesOf(plan), pace };
+  const handed = tally.end(await windowBack(leg, releasing, tally.ends));
   // A conductor's errors about a staged machine no longer matter.
-  return { ...tally.end(await windowBack(leg, releasing, tally.ends)), noted: [] };
+  return { ...handed, noted: [], perMinute: null };
 }
 
 async function* changesOf(
@@ -185,10 +168,17 @@ async function* changesOf(
 
 /** Counts finished machines, and keeps only those to report. */
 function tallyOf(progress: Releasing["progress"]) {
+  /** Failed, or skipped during undo. */
   const trouble: Trouble[] = [];
+  /** Handed over, with an error of a conductor to check. */
   const noted: Trouble[] = [];
+  /** Messages about conductors and about all machines. */
   const notices: string[] = [];
-  let [done, inMaintenance, before, last] = [0, 0, 0, 0];
+  /** Handed over, including earlier runs of the command. */
+  let done = 0;
+  /** In `trouble`, and failed before. */
+  let before = 0;
+  let [inMaintenance, last] = [0, 0];
   return {
     notice(text: string): void {
       notices.push(text);
@@ -208,21 +198,9 @@ function tallyOf(progress: Releasing["progress"]) {
       last = ending.completed;
       progress(last);
     },
-    end: ({ made, inProgress, stopped, broke }: WindowEnd): HandedOver => ({
+    end: ({ made, inProgress, stopped, broke }: WindowEnd) => ({
       ...{ made, done, inMaintenance, waiting: inProgress, trouble, noted, before, notices },
-      ...{ stopped, broke, perMinute: null },
+      ...{ stopped, broke },
     }),
-  };
-}
-
-function committing(handover: Handover): Handover {
-  const then = async (point: string, changed: boolean): Promise<boolean> => {
-    await failpoint(point);
-    return changed;
-  };
-  return {
-    ...handover,
-    clear: async (uuid) => then("clear.committed", await handover.clear(uuid)),
-    stage: async (uuid) => then("restage.committed", await handover.stage(uuid)),
   };
 }

@@ -46,14 +46,15 @@ export function markdown(facts: ReportFacts, all: boolean): string {
 /** The facts for a change board: counts, tasks, accepted findings and duration. */
 function brief(facts: ReportFacts): readonly string[] {
   const { totals, nova } = facts;
-  const open = totals.found.filter(({ open: machines, elsewhere }) => machines + elsewhere > 0);
-  const of = (level: Severity) => open.filter(({ severity }) => severity === level);
   const counts = (some: readonly (readonly [string, number])[]): string =>
     some.map(([name, count]) => `${name} ${count}`).join(", ") || "none";
   const rows: readonly Cells[] = [
     ...aboutOf(facts),
     ["Machines", counts(verdictRows(facts).map(({ verdict, machines }) => [verdict, machines]))],
-    ["Warnings", counts(of("warning").map((one) => [one.code, one.open + one.elsewhere]))],
+    [
+      "Warnings",
+      counts(openOf(facts, "warning").map((one) => [one.code, one.open + one.elsewhere])),
+    ],
     ["Accepted by name", counts(totals.accepted.map(({ code, machines }) => [code, machines]))],
     [
       "Rows of Nova",
@@ -61,7 +62,7 @@ function brief(facts: ReportFacts): readonly string[] {
     ],
     ["The window", nightText(facts.night, facts.window)],
   ];
-  const first = of("blocks").map((one) => [
+  const first = openOf(facts, "blocks").map((one) => [
     ...[one.code, one.open + one.elsewhere, FINDINGS[one.code].title],
   ]);
   return [
@@ -75,8 +76,7 @@ function brief(facts: ReportFacts): readonly string[] {
 
 function found(facts: ReportFacts): readonly string[] {
   const { totals } = facts;
-  const open = totals.found.filter(({ open: machines, elsewhere }) => machines + elsewhere > 0);
-  const of = (level: Severity) => foundTable(open.filter(({ severity }) => severity === level));
+  const of = (level: Severity) => foundTable(openOf(facts, level));
   const verdicts = verdictRows(facts).map((row) => [row.verdict, row.machines, row.means]);
   const accepted = totals.accepted.map(({ code, machines, reason }) => [
     ...[code, machines, FINDINGS[code].title, reason],
@@ -91,6 +91,13 @@ function found(facts: ReportFacts): readonly string[] {
     ...section("Accepted by name", table(["Finding", "Machines", "Title", "Reason"], accepted)),
     ...section("Excluded on purpose", table(["Machines", "Reason"], skipped)),
   ];
+}
+
+/** Findings of a severity that need an action. */
+export function openOf({ totals }: ReportFacts, level: Severity): readonly FoundGroup[] {
+  return totals.found.filter(
+    ({ severity, open, elsewhere }) => severity === level && open + elsewhere > 0,
+  );
 }
 
 function changed({ nova }: ReportFacts): readonly string[] {

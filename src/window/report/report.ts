@@ -20,28 +20,31 @@ import { VERSION } from "../../run/version.ts";
 import { paceOfRun, perMinuteOf } from "../handover/conductor-pace.ts";
 import { takeOversOf } from "../handover/hand-over.ts";
 import { createHandover, runState } from "../runner/run-state.ts";
-import type { BackFirst } from "../runner/status.ts";
+import type { backFirst } from "../runner/status.ts";
 import { measuredOf } from "./history.ts";
 import { STATIC_ROWS } from "./page/data.ts";
-import type { NovaGroup, NovaTotals, Reported, ReportFacts, ReportMachine } from "./rules/facts.ts";
+import type { NovaTotals, Reported, ReportFacts, ReportMachine } from "./rules/facts.ts";
 import { nightOf, plannedWindow } from "./rules/night.ts";
 import { createTotals } from "./rules/tally.ts";
 import { judge } from "./rules/verdict.ts";
 
-/** Receives every machine in plan order, before other facts are known. */
-type Take = (
-  run: RunFolder,
-  machines: AsyncIterable<readonly Reported[]>,
-  origins: Origins,
-) => Promise<void>;
-
 type Snapshot = Awaited<ReturnType<typeof openSnapshot>>;
 
-/** Reads a run's files, but no database. @throws MigrationError N2I-E110 to N2I-E115 */
+/**
+ * Reads a run's files, but no database.
+ * @param take receives every machine in plan order, before other facts are known
+ * @throws MigrationError N2I-E110 to N2I-E115
+ */
 export async function report(
   options: { readonly run: string; readonly window?: string },
   sink: Sink,
-  take: Take | null,
+  take:
+    | ((
+        run: RunFolder,
+        machines: AsyncIterable<readonly Reported[]>,
+        origins: Origins,
+      ) => Promise<void>)
+    | null,
 ) {
   const window = options.window === undefined ? null : plannedWindow(options.window);
   const run = await openRun(options.run, { create: false });
@@ -54,14 +57,19 @@ export async function report(
   const { entries } = await readJournal(run);
   const tally = createTotals();
   const handover = createHandover(plan.footer.sha256, entries);
-  const some = createFirst();
+  const [trouble, fine]: [ReportMachine[], ReportMachine[]] = [[], []];
+  const keepSome = (machine: ReportMachine): void => {
+    const isFine = ["create", "unchanged", "skipped"].includes(machine.verdict);
+    const list = isFine ? fine : trouble;
+    if (list.length < STATIC_ROWS) list.push(machine);
+  };
   let takeOvers = 0;
   await sink.during(
     "report",
     counts.machines,
     async (progress) => {
       let completed = 0;
-      async function* counted() {
+      async function* tallied() {
         for await (const batch of plan.lines()) {
           for (const planned of batch) {
             tally.add(planned);
@@ -73,17 +81,16 @@ export async function report(
           yield batch;
         }
       }
-      if (take === null) for await (const _ of counted());
-      else await take(run, some.of(reported(counted(), fresh ? snapshot : null)), origins);
+      if (take === null) for await (const _ of tallied());
+      else await take(run, reported(tallied(), fresh ? snapshot : null, keepSome), origins);
     },
     () => `${counted(counts.machines, "machine")}`,
   );
   const totals = tally.end(counts);
   const nova = await novaTotals(run, plan.footer);
   const measured = await measuredOf(run.path, entries);
-  const { fields, next, excluded, status, back } = await runState(run, { run: options.run }, () =>
-    Promise.resolve(handover?.end() ?? null),
-  );
+  const handed = handover?.end() ?? null;
+  const { fields, next, excluded, status, back } = await runState(run, options, handed);
   const facts: ReportFacts = {
     ...{ run: basename(run.path), at: new Date().toISOString(), tool: VERSION },
     plan: {
@@ -103,7 +110,7 @@ export async function report(
     undo: undoOf(options.run, back),
   };
   // Some machines, those that need attention first. Empty if machines are not reported.
-  return { facts, first: some.all() };
+  return { facts, first: [...trouble, ...fine].slice(0, STATIC_ROWS) };
 }
 
 /** Whether a release's takeover edits boot files, and whether it supports staging. */
@@ -114,26 +121,8 @@ async function takeOverOf(name: string): Promise<{ boots: boolean; staged: boole
   return { boots: release?.doc.boot === "deploy", staged };
 }
 
-function createFirst() {
-  const [trouble, fine]: [ReportMachine[], ReportMachine[]] = [[], []];
-  return {
-    /** Passes the machines on, and keeps some of them. */
-    async *of(batches: AsyncIterable<readonly Reported[]>): AsyncGenerator<readonly Reported[]> {
-      for await (const batch of batches) {
-        for (const { machine } of batch) {
-          const isFine = ["create", "unchanged", "skipped"].includes(machine.verdict);
-          const list = isFine ? fine : trouble;
-          if (list.length < STATIC_ROWS) list.push(machine);
-        }
-        yield batch;
-      }
-    },
-    all: (): readonly ReportMachine[] => [...trouble, ...fine].slice(0, STATIC_ROWS),
-  };
-}
-
 /** The commands that preview and run the rollback. @param back commands to undo before it */
-function undoOf(run: string, back: readonly BackFirst[]): readonly string[] {
+function undoOf(run: string, back: ReturnType<typeof backFirst>): readonly string[] {
   const before = back.map(({ command, ...of }) =>
     nextCommand(command, { run }, { ...of, undo: true }),
   );
@@ -144,7 +133,7 @@ function undoOf(run: string, back: readonly BackFirst[]): readonly string[] {
 async function novaTotals(run: RunFolder, plan: Footer<PlanCounts>): Promise<NovaTotals | null> {
   const files = await novaPlanOf(run, plan);
   if (files === null) return null;
-  const groups = new Map<string, NovaGroup>();
+  const groups = new Map<string, NovaTotals["groups"][number]>();
   for await (const batch of files.all())
     for (const step of batch) {
       const group = groupOf(step);
@@ -161,7 +150,7 @@ async function novaTotals(run: RunFolder, plan: Footer<PlanCounts>): Promise<Nov
 const MOST = 50;
 
 /** Groups steps of one table with the same changed columns, or for flavors, steps of one flavor. */
-function groupOf({ table, part, before, after, of }: NovaStep): NovaGroup {
+function groupOf({ table, part, before, after, of }: NovaStep) {
   const row = after ?? before ?? {};
   const changed = Object.keys(row).filter(
     (column) => before === null || after === null || before[column] !== after[column],
@@ -170,22 +159,24 @@ function groupOf({ table, part, before, after, of }: NovaStep): NovaGroup {
     table,
     change: before === null ? "create" : after === null ? "delete" : "update",
     what: part === "hosts" ? changed.join(", ") : `${of}: ${String(row.key ?? changed.join(", "))}`,
-    rows: 0,
-  };
+  } as const;
 }
 
 /** Machines of the plan with their facts from the snapshot, both in the same order. */
 async function* reported(
   plan: AsyncIterable<readonly PlannedMachine[]>,
   snapshot: Snapshot | null,
+  keepSome: (machine: ReportMachine) => void,
 ): AsyncGenerator<readonly Reported[]> {
   const source = snapshot === null ? null : machinesIn(snapshot);
   try {
     for await (const batch of plan) {
       const made: Reported[] = [];
       for (const planned of batch) {
-        const machine = source === null ? null : await machineWith(planned.bm_node_id, source);
-        made.push({ planned, machine: machineOf(planned, machine) });
+        const found = source === null ? null : await machineWith(planned.bm_node_id, source);
+        const machine = machineOf(planned, found);
+        made.push({ planned, machine });
+        keepSome(machine);
       }
       yield made;
     }

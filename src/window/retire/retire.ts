@@ -13,7 +13,7 @@ import { novaPlanOf } from "../../migrate/hosts/nova-files.ts";
 import { runningComputes } from "../../migrate/hosts/rules/running.ts";
 import { isEqual, type Tally } from "../../migrate/verify/rules/tally.ts";
 import { openToVerify, type VerifyRequest, verifyRun } from "../../migrate/verify/verify.ts";
-import { nameOfRow, type PlanCounts, type ServerIdentity } from "../../model/artefact.ts";
+import { nameOfRow, type PlanCounts } from "../../model/artefact.ts";
 import { type DatabaseAddress, differences } from "../../model/database.ts";
 import type { BmInterface, Machine, SnapshotLine } from "../../model/machine.ts";
 import { isLeaseTable, LEASE_TABLES } from "../../model/nova/leases.ts";
@@ -70,7 +70,11 @@ async function failedConditions(
 ): Promise<readonly string[]> {
   const { plan, seal } = await openToVerify(request);
   const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
-  checkSource(snapshot.header.source.nova_bm, await identify(bm));
+  const other = differences(snapshot.header.source.nova_bm, await identify(bm), []);
+  if (other.length > 0)
+    throw new MigrationError("N2I-E340", `a different nova_bm was read: ${other.join("; ")}`, {
+      fix: "Specify the same --nova-bm-db as for extract.",
+    });
   const { entries } = await readJournal(run);
   const end = await endOfRun(run);
   const hasNova = (await novaPlanOf(run, plan.footer)) !== null;
@@ -107,10 +111,8 @@ async function sharedBy(bm: Database): Promise<string | null> {
   const rows = tables.includes("migrate_version")
     ? await ask(bm, "reading migrate_version", versions)
     : [];
-  return otherServices(
-    tables,
-    rows.map(({ name }) => string(name)),
-  );
+  const repositories = rows.map(({ name }) => string(name));
+  return otherServices(tables, repositories);
 }
 
 /** @param hasNova the plan has Nova */
@@ -134,15 +136,6 @@ async function skippedIn(lines: AsyncIterable<readonly PlannedMachine[]>): Promi
   return skipped;
 }
 
-/** @throws MigrationError N2I-E340 for another database than the extracted one */
-function checkSource(extracted: ServerIdentity, found: ServerIdentity): void {
-  const changed = differences(extracted, found, []);
-  if (changed.length > 0)
-    throw new MigrationError("N2I-E340", `a different nova_bm was read: ${changed.join("; ")}`, {
-      fix: "Specify the same --nova-bm-db as for extract.",
-    });
-}
-
 /** Machines and interfaces of nova_bm that differ from the snapshot. */
 async function changedSinceExtract(
   lines: AsyncIterable<readonly SnapshotLine[]>,
@@ -160,11 +153,8 @@ async function changedSinceExtract(
     if (was === undefined) wrong.push(`${name} was added`);
     else if (was !== digest) wrong.push(`${name} was changed`);
   };
-  for await (const { machines, orphans } of readMachines(
-    database,
-    await readSchema(database),
-    seal,
-  )) {
+  const schema = await readSchema(database);
+  for await (const { machines, orphans } of readMachines(database, schema, seal)) {
     for (const orphan of orphans) check(orphanOf(orphan));
     for (const machine of machines) check(machineOf(machine));
   }
@@ -199,11 +189,8 @@ const DROPPED: readonly string[] = [
 /** Tables that show that another service uses the same database. */
 const OTHER_TABLES = ["instances", "compute_nodes", "nodes", "conductors", "flavors"];
 
-/** Each condition for dropping nova_bm is the reason why it fails, or null if it holds. */
-type Reason = string | null;
-
 /** @param skipped machines that the site document skips, without soft-deleted ones */
-export function notLoaded({ verdicts }: PlanCounts, skipped: number): Reason {
+export function notLoaded({ verdicts }: PlanCounts, skipped: number): string | null {
   const kinds = [
     [verdicts.blocked, "blocked"],
     [verdicts.conflict, "in conflict"],
@@ -217,20 +204,23 @@ export function notLoaded({ verdicts }: PlanCounts, skipped: number): Reason {
 export function waiting(
   handover: { readonly staged: number; readonly released: number } | null,
   { staged }: Pick<Tally, "staged">,
-): Reason {
+): string | null {
   const waits = Math.max(staged, handover === null ? 0 : handover.staged - handover.released);
   return waits === 0 ? null : `${counted(waits, "machine waits", "machines wait")} for handover`;
 }
 
 /** @param noNova the plan has Nova, and its location is missing */
-export function differing(equal: boolean, rows: Several, noNova: boolean): Reason {
+export function differing(equal: boolean, rows: Several, noNova: boolean): string | null {
   const rowNames = rows.length === 0 ? "rows of Nova" : listed(rows, NAMES);
   const wrong = equal ? [] : [`not as planned: ${rowNames}; run verify`];
   return [...wrong, ...(noNova ? [`Nova was not compared: ${NO_NOVA}`] : [])].join("; ") || null;
 }
 
 /** @param repositories in migrate_version */
-export function otherServices(tables: readonly string[], repositories: readonly string[]): Reason {
+export function otherServices(
+  tables: readonly string[],
+  repositories: readonly string[],
+): string | null {
   const others = tables.filter((name) => OTHER_TABLES.includes(name));
   const foreign = repositories.filter((name) => name !== "nova_bm");
   const found = [
@@ -247,38 +237,33 @@ export function dumpCommand(address: DatabaseAddress): string {
     return `sqlite3 ${shellArgument(filename ?? database)} ".backup nova_bm.sqlite"`;
   const option = (name: string, value: string | number | null): readonly string[] =>
     value === null ? [] : [`--${name}=${shellArgument(String(value))}`];
-  const at =
-    engine === "mysql"
-      ? [...option("host", host), ...option("port", port), ...option("socket", socket)]
-      : [...option("host", host ?? socket), ...option("port", port)];
   const options =
     engine === "mysql"
       ? [
           "mysqldump --defaults-extra-file=nova_bm.cnf",
-          ...[...at, ...option("user", user)],
+          ...[...option("host", host), ...option("port", port)],
+          ...[...option("socket", socket), ...option("user", user)],
           "--single-transaction --hex-blob --result-file=nova_bm.sql",
         ]
       : [
           "PGPASSFILE=nova_bm.pgpass pg_dump",
-          ...[...at, ...option("username", user)],
-          "--no-owner --file=nova_bm.sql",
+          ...[...option("host", host ?? socket), ...option("port", port)],
+          ...[...option("username", user), "--no-owner --file=nova_bm.sql"],
         ];
   return ["umask 077;", ...options, shellArgument(database)].join(" ");
 }
 
-interface TableName {
-  readonly name: string;
-  readonly columns: readonly { readonly name: string }[];
-}
-
 /** Statements that drop the tables of nova_bm and of leases, but no tables of other owners. */
-export function dropStatements(tables: readonly TableName[]): readonly string[] {
-  const isDroppable = ({ name, columns }: TableName): boolean =>
-    !(name in LEASE_TABLES) ||
-    isLeaseTable(
-      name,
-      columns.map((column) => column.name),
-    );
-  const droppable = tables.filter(isDroppable).map(({ name }) => name);
-  return DROPPED.filter((name) => droppable.includes(name)).map((name) => `DROP TABLE ${name};`);
+export function dropStatements(
+  tables: Iterable<{
+    readonly name: string;
+    readonly columns: readonly { readonly name: string }[];
+  }>,
+): readonly string[] {
+  const droppable = new Set<string>();
+  for (const { name, columns } of tables) {
+    const names = columns.map((column) => column.name);
+    if (!(name in LEASE_TABLES) || isLeaseTable(name, names)) droppable.add(name);
+  }
+  return DROPPED.filter((name) => droppable.has(name)).map((name) => `DROP TABLE ${name};`);
 }

@@ -31,7 +31,7 @@ import { processContext } from "../../run/process-context.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../../run/run.ts";
 import { nodesOf, releasedNodes } from "../handover/hand-over.ts";
 import { readRehearsal } from "../rehearse/rehearsal-file.ts";
-import { type RunState, statusOf } from "./status.ts";
+import { statusOf } from "./status.ts";
 
 /** A missing or broken artifact is shown as a fact, so that status does not fail. */
 async function orMissingReason<T>(
@@ -107,11 +107,11 @@ async function novaStateOf(
   return { plan: novaFiles, entries, ...(remaining !== null && { remaining }) };
 }
 
-/** The contents of a run's folder. @param handover counts the hand-over of a staged load */
+/** The contents of a run's folder. @param handover of a staged load. Default: from the plan */
 export async function filesOf(
   run: RunFolder,
   options: { readonly run: string },
-  handover: typeof handoverOf = handoverOf,
+  handover?: HandedCounts | null,
 ) {
   const snapshot = await orMissingReason(() => openSnapshot(`${run.path}/${SNAPSHOT}`));
   const plan = await orMissingReason(() => openPlan(`${run.path}/${PLAN}`));
@@ -174,7 +174,9 @@ export async function filesOf(
     handover:
       "missing" in plan || "missing" in journal
         ? null
-        : await orMissingReason(() => handover(plan, journal.entries)),
+        : handover === undefined
+          ? await orMissingReason(() => handoverOf(plan, journal.entries))
+          : handover,
   };
   return { files, plan };
 }
@@ -183,8 +185,8 @@ export async function filesOf(
 export async function runState(
   run: RunFolder,
   options: { readonly run: string } & AuditDatabases,
-  handover: typeof handoverOf = handoverOf,
-): Promise<RunState> {
+  handover?: HandedCounts | null,
+) {
   const { files, plan } = await filesOf(run, options, handover);
   const state = statusOf(files);
   const allocations = "missing" in plan ? null : await allocationsOf(options, plan.lines);

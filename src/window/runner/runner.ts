@@ -25,7 +25,7 @@ import {
   type RunCommandOptions,
   saveDecisions,
 } from "./command-lines.ts";
-import { expectedIn } from "./expected.ts";
+import { expectedIn } from "./next-step.ts";
 import { performed, type RunProgress, wasEverStaged } from "./perform-stage.ts";
 import { EXTRACT, isDecision, machinesNotInIronic, nextOf, stepOf } from "./pipeline.ts";
 import { filesOf } from "./run-state.ts";

@@ -18,47 +18,37 @@ import { rehearsedText } from "../rehearse/rehearsal-file.ts";
 import type { CurrentState } from "../report/rules/verdict.ts";
 import { endOf, loadOf, machinesNotInIronic, nextOf } from "./pipeline.ts";
 
-export interface RunState {
-  /** Facts by stage. */
-  readonly fields: { readonly [stage: string]: string };
-  readonly next: string;
-  /** Machines that a finished run excluded, one line each. */
-  readonly excluded: readonly string[];
-  readonly status: CurrentState;
-  readonly back: readonly BackFirst[];
-}
-
-/** The facts of a run from its files alone, and the next step. */
-export function statusOf(files: RunFiles): RunState {
+/** The facts of a run by stage from its files alone, and the next step. */
+export function statusOf(files: RunFiles) {
   const { snapshot, plan, rehearsal, journal, handover, nova, boot, finish, rows } = files;
   const taken = available(snapshot);
   const planned = available(plan)?.sha256 ?? null;
-  return {
-    fields: {
-      extract: textOf(
-        snapshot,
-        ({ counts, taken_at, sha256 }) =>
-          `${counted(counts.machines, "machine")}, taken ${taken_at}, sha256 ${sha256.slice(0, 12)}`,
+  const fields: { readonly [stage: string]: string } = {
+    extract: textOf(
+      snapshot,
+      ({ counts, taken_at, sha256 }) =>
+        `${counted(counts.machines, "machine")}, taken ${taken_at}, sha256 ${sha256.slice(0, 12)}`,
+    ),
+    plan: textOf(plan, ({ counts: { nodes, ports, verdicts }, release, sha256, madeFrom }) => {
+      const blocked = counted(verdicts.blocked + verdicts.conflict, "machine");
+      const other = madeFrom === taken?.sha256 ? "" : ", made from a different snapshot";
+      return `${counted(nodes, "node")} and ${counted(ports, "port")} to add to ${release}, ${blocked} blocked, sha256 ${sha256.slice(0, 12)}${other}`;
+    }),
+    ...(rehearsal !== undefined && { rehearse: rehearsedText(rehearsal, planned) }),
+    apply: textOf(journal, ({ entries }) => appliedText(entries, rows)),
+    ...(handover !== null && {
+      handover: textOf(
+        handover,
+        ({ released, staged }) => `${released} of ${counted(staged, "staged machine")} released`,
       ),
-      plan: textOf(plan, ({ counts: { nodes, ports, verdicts }, release, sha256, madeFrom }) => {
-        const blocked = counted(verdicts.blocked + verdicts.conflict, "machine");
-        const other = madeFrom === taken?.sha256 ? "" : ", made from a different snapshot";
-        return `${counted(nodes, "node")} and ${counted(ports, "port")} to add to ${release}, ${blocked} blocked, sha256 ${sha256.slice(0, 12)}${other}`;
-      }),
-      ...(rehearsal !== undefined && { rehearse: rehearsedText(rehearsal, planned) }),
-      apply: textOf(journal, ({ entries }) => appliedText(entries, rows)),
-      ...(handover !== null && {
-        handover: textOf(
-          handover,
-          ({ released, staged }) => `${released} of ${counted(staged, "staged machine")} released`,
-        ),
-      }),
-      ...(nova !== undefined && { nova: textOf(nova, novaText) }),
-      ...(boot !== undefined && { boot: textOf(boot, bootText) }),
-      ...(finish !== undefined &&
-        loadOf(files) === "whole" && { finish: textOf(finish, finishText) }),
-    },
-    ...{ next: nextOf(files), excluded: machinesNotInIronic(files) },
+    }),
+    ...(nova !== undefined && { nova: textOf(nova, novaText) }),
+    ...(boot !== undefined && { boot: textOf(boot, bootText) }),
+    ...(finish !== undefined &&
+      loadOf(files) === "whole" && { finish: textOf(finish, finishText) }),
+  };
+  return {
+    ...{ fields, next: nextOf(files), excluded: machinesNotInIronic(files) },
     ...{ status: currentStateOf(files), back: backFirst(files) },
   };
 }
@@ -139,14 +129,13 @@ export function currentStateOf(files: RunFiles): CurrentState {
   };
 }
 
-/** A command to undo before a rollback. For boot, one for each tree. */
-export interface BackFirst {
-  readonly command: NextCommand;
-  readonly tftpRoot?: string;
-}
-
-/** Commands to undo before a rollback, which refuses after finish and skips released machines. */
-export function backFirst(files: RunFiles): readonly BackFirst[] {
+/**
+ * Commands to undo before a rollback, which refuses after finish and skips released machines. For
+ * boot, one for each tree.
+ */
+export function backFirst(
+  files: RunFiles,
+): readonly { readonly command: NextCommand; readonly tftpRoot?: string }[] {
   const { released = 0 } = available(files.handover) ?? {};
   const trees = available(files.boot)?.keys() ?? [];
   return [

@@ -98,38 +98,36 @@ export async function conductorAlive(
 }
 
 export function takenOver(request: TakeoverRequest, polling: Waiting): Promise<void> {
+  const lists = lister(request.run, "takeover");
   return until(async () => {
     const { states, faults, accept } = await verifyTakeover(request, quiet(polling.sink));
-    if (isHandedOver(states) && faults === 0) return null;
     const { done, staged, waiting, failed, missing } = states;
-    const logs = faults > 0 ? `; ${counted(faults, "error")} in conductors' logs` : "";
-    if (isHandedOver(states)) {
-      // Log lines never disappear, so the operator confirms them.
-      const logged = `the conductor logs contain ${counted(faults, "error")}`;
-      await polling.sink.confirm(
-        `Every machine is taken over, and ${logged} (${lister(request.run, "takeover")}). Continue?`,
-      );
-      await accept(logged);
-      return null;
+    if (!isHandedOver(states)) {
+      const logs = faults > 0 ? `; ${counted(faults, "error")} in conductors' logs` : "";
+      const starting = waiting + staged > 0;
+      const todo = starting ? "start every ironic-conductor" : "fix the failed machines";
+      return `${todo}; ${counted(done, "machine is", "machines are")} taken over, ${waiting + staged} wait, ${failed + missing} failed${logs} (${lists}).`;
     }
-    const todo = waiting + staged > 0 ? "start every ironic-conductor" : "fix the failed machines";
-    return `${todo}; ${counted(done, "machine is", "machines are")} taken over, ${waiting + staged} wait, ${failed + missing} failed${logs} (${lister(request.run, "takeover")}).`;
+    if (faults === 0) return null;
+    // Log lines never disappear, so the operator confirms them.
+    const logged = `the conductor logs contain ${counted(faults, "error")}`;
+    await polling.sink.confirm(`Every machine is taken over, and ${logged} (${lists}). Continue?`);
+    await accept(logged);
+    return null;
   }, polling);
 }
 
 export function computeStarted(request: VerifyRequest, polling: Waiting): Promise<void> {
+  const lists = lister(request.run, "final");
   return until(async () => {
     const counts = { powerUnknown: 0, ironic: 0, nova: 0 };
     const sink = quiet(polling.sink, (verdict) => count(verdict, counts));
     const verified = await verifyRun({ ...request, final: true }, sink);
     const faults = verified.computes?.faults ?? 0;
-    if (!isEqual(verified))
-      return `${missingText(request.run, counts)} (${lister(request.run, "final")}).`;
+    if (!isEqual(verified)) return `${missingText(request.run, counts)} (${lists}).`;
     if (faults === 0) return null;
     const logged = `nova-compute logs have ${counted(faults, "fault")}`;
-    await polling.sink.confirm(
-      `Nova has every machine, and ${logged} (${lister(request.run, "final")}). Continue?`,
-    );
+    await polling.sink.confirm(`Nova has every machine, and ${logged} (${lists}). Continue?`);
     await verified.accept(logged);
     return null;
   }, polling);

@@ -4,7 +4,7 @@ import { WINDOW_PACE } from "../../../src/model/handover.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 import type { RunFiles } from "../../../src/run/files/run-files.ts";
 import type { Measured } from "../../../src/window/report/rules/facts.ts";
-import { expected } from "../../../src/window/runner/expected.ts";
+import { expected } from "../../../src/window/runner/next-step.ts";
 import { PLAN, SHA, SNAPSHOT } from "../../support/run-files.ts";
 
 const NOTHING: Measured = { ran: [], loaded: null, handed: null };

@@ -11,10 +11,8 @@ import {
 } from "../../../model/check.ts";
 import { index } from "../../../model/rows.ts";
 
-/** A detail names at most this many. More are counted. */
+/** A detail names at most this many, if there are more than a few. */
 const MOST = 3;
-/** Up to this many, all are named. There are few databases and services. */
-const FEW = NAMES;
 
 export const FINE: CheckResult = { result: "Success", details: null };
 
@@ -77,7 +75,7 @@ export function resultOf(
   if (found.length === 0) return FINE;
   return {
     result,
-    details: `${what[0]?.toUpperCase()}${what.slice(1)} (${found.length}): ${listed(found, found.length <= FEW ? FEW : MOST)}.\nFix: ${fix}`,
+    details: `${what[0]?.toUpperCase()}${what.slice(1)} (${found.length}): ${listed(found, found.length <= NAMES ? NAMES : MOST)}.\nFix: ${fix}`,
   };
 }
 
@@ -118,14 +116,14 @@ export function judged(
   what: string,
   fix: string,
 ): CheckResult {
-  const line = lineOf(plan);
-  const accepts = (machine: number): boolean => {
-    const findings = line(machine)?.findings;
+  const line = planned(plan);
+  const accepts = (id: number): boolean => {
+    const findings = line({ id })?.findings;
     const present = codes.filter((code) => findings?.has(code));
     return present.length > 0 && present.every((code) => findings?.get(code) === true);
   };
-  const isSkipped = (machine: number): boolean =>
-    plan?.applies.skipsBlocked === true && line(machine)?.blocked === true;
+  const isSkipped = (id: number): boolean =>
+    plan?.applies.skipsBlocked === true && line({ id })?.blocked === true;
   const [open, accepted, excluded, skipped] = [
     ...[createSeveral(), createSeveral()],
     ...[createSeveral(), createSeveral()],
@@ -145,18 +143,13 @@ export function judged(
   ]);
 }
 
-/** A machine's line of the plan by bm_nodes.id, the last if there are several. */
-export function lineOf(plan: PlanFacts | null): (machine: number) => LineFacts | undefined {
-  const lines = index(plan?.machines ?? NONE, "id");
-  return (machine) => lines(machine).at(-1);
-}
-
-/** As `lineOf`, by UUID or, without one, by bm_nodes.id. */
+/** A machine's line of the plan by UUID or, without one, by bm_nodes.id. The last of several. */
 export function planned(
   plan: PlanFacts | null,
-): (one: { readonly uuid: string | null; readonly id?: number }) => LineFacts | undefined {
-  const [lines, line] = [index(plan?.machines ?? NONE, "uuid"), lineOf(plan)];
-  return ({ uuid, id }) => (uuid ? lines(uuid).at(-1) : id === undefined ? undefined : line(id));
+): (one: { readonly uuid?: string | null; readonly id?: number }) => LineFacts | undefined {
+  const machines = plan?.machines ?? NONE;
+  const [lines, byId] = [index(machines, "uuid"), index(machines, "id")];
+  return ({ uuid, id = null }) => (uuid ? lines(uuid) : byId(id)).at(-1);
 }
 
 const NONE: readonly LineFacts[] = [];
@@ -165,13 +158,9 @@ const NONE: readonly LineFacts[] = [];
 export function joined(parts: readonly CheckResult[]): CheckResult {
   const sorted = parts
     .filter(({ details }) => details !== null)
-    .toSorted((one, other) => statusOf(other) - statusOf(one));
+    .toSorted((one, other) => CHECK_STATUS[other.result].status - CHECK_STATUS[one.result].status);
   const [worst = FINE] = sorted;
   return { result: worst.result, details: sorted.map(({ details }) => details).join("\n") || null };
-}
-
-function statusOf({ result }: CheckResult): number {
-  return CHECK_STATUS[result].status;
 }
 
 /** bm_nodes.ids by UUID of the machine or its instance. */

@@ -9,11 +9,11 @@ import {
   isRefused,
   joined,
   judged,
-  lineOf,
   lower,
   type MachineFact,
   machinesBy,
   needing,
+  planned,
   resultOf,
   unseen,
   warning,
@@ -151,9 +151,9 @@ const duplicates = needing(["bm"], ({ bm, plan }) =>
 
 function* claimedByTwo(bm: BmFacts, plan: PlanFacts | null): Generator<MachineFact> {
   const claims = machinesBy(bm, "instance_uuid");
-  const line = lineOf(plan);
+  const line = planned(plan);
   const having = (code: string, ids: readonly number[]): readonly number[] =>
-    ids.filter((id) => line(id)?.findings.has(code));
+    ids.filter((id) => line({ id })?.findings.has(code));
   for (const { id: machine, instance_uuid } of bm.nodes) {
     const ids = claims(instance_uuid);
     // Each instance once, with the first machine that claims it.

@@ -1,6 +1,6 @@
 import { counted, duration } from "../../../lib/text.ts";
 import { FINDINGS, type FindingCode } from "../../../model/findings.ts";
-import { hostRows, nightRows, undoLines, verdictRows } from "../markdown.ts";
+import { hostRows, nightRows, openOf, undoLines, verdictRows } from "../markdown.ts";
 import type {
   AcceptedGroup,
   FoundGroup,
@@ -47,10 +47,8 @@ function verdicts(facts: ReportFacts): string {
   );
 }
 
-function toDo({ totals }: ReportFacts): string {
-  const open = totals.found.filter(
-    (one) => one.severity === "blocks" && one.open + one.elsewhere > 0,
-  );
+function toDo(facts: ReportFacts): string {
+  const open = openOf(facts, "blocks");
   if (open.length === 0)
     return section(
       "To do before the window",
@@ -223,15 +221,23 @@ ${arcs.join("\n")}
 /** A number relative to the largest of its column, with accepted ones lighter. */
 function bar(severity: string, open: number, accepted: number, most: number): string {
   const width = (count: number): number => (count === 0 ? 0 : Math.max(1, (100 * count) / most));
-  const [first, second] = [width(open), width(accepted)];
-  return `<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="${severity}" width="${first.toFixed(2)}" height="8"/><rect class="accepted" x="${first.toFixed(2)}" width="${second.toFixed(2)}" height="8"/></svg>`;
+  const [first, second] = [width(open).toFixed(2), width(accepted).toFixed(2)];
+  return barOf(
+    `<rect class="${severity}" width="${first}" height="8"/><rect class="accepted" x="${first}" width="${second}" height="8"/>`,
+  );
 }
 
 function span(night: readonly NightStep[], at: number): string {
   const [step, total] = [night[at], night.at(-1)?.ends ?? 0];
   if (step === undefined || total === 0) return "";
   const [x, width] = [(96 * step.begins) / total, Math.max(0.7, (96 * step.seconds) / total)];
-  return `<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="${step.basis}" x="${x.toFixed(2)}" width="${width.toFixed(2)}" height="8"/></svg>`;
+  return barOf(
+    `<rect class="${step.basis}" x="${x.toFixed(2)}" width="${width.toFixed(2)}" height="8"/>`,
+  );
+}
+
+function barOf(drawn: string): string {
+  return `<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">${drawn}</svg>`;
 }
 
 function list(lines: readonly string[]): string {

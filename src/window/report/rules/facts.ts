@@ -45,35 +45,31 @@ export interface AcceptedGroup {
   readonly machines: number;
 }
 
-export interface HostGroup {
-  readonly host: string | null;
-  readonly machines: number;
-  readonly verdicts: { readonly [verdict in Verdict]: number };
-}
-
 export interface Totals {
   readonly found: readonly FoundGroup[];
   readonly accepted: readonly AcceptedGroup[];
   /** Machines skipped by the site document, by reason. */
   readonly skipped: readonly { readonly reason: string; readonly machines: number }[];
   /** By name. */
-  readonly hosts: readonly HostGroup[];
+  readonly hosts: readonly {
+    readonly host: string | null;
+    readonly machines: number;
+    readonly verdicts: { readonly [verdict in Verdict]: number };
+  }[];
   /** Machines that are loaded because a blocking finding was accepted. */
   readonly risky: number;
 }
 
-/** A group of similar steps on Nova's rows. */
-export interface NovaGroup {
-  readonly table: string;
-  readonly change: "create" | "update" | "delete";
-  /** Changed columns, or extra specs of a flavor. */
-  readonly what: string;
-  readonly rows: number;
-}
-
 export interface NovaTotals {
   readonly counts: NovaPlanCounts;
-  readonly groups: readonly NovaGroup[];
+  /** Groups of similar steps. */
+  readonly groups: readonly {
+    readonly table: string;
+    readonly change: "create" | "update" | "delete";
+    /** Changed columns, or extra specs of a flavor. */
+    readonly what: string;
+    readonly rows: number;
+  }[];
   /** Findings of the steps, by code and place. */
   readonly findings: readonly {
     readonly code: FindingCode;
@@ -129,13 +125,6 @@ export interface NightStep extends WindowStep {
   readonly back: number;
 }
 
-export interface ReportVerdict {
-  readonly level: "ready" | "risks" | "not-ready";
-  /** One sentence with numbers. */
-  readonly title: string;
-  readonly lines: readonly string[];
-}
-
 /** The report without its machines, which are streamed. */
 export interface ReportFacts {
   /** Last part of the run's path. */
@@ -149,7 +138,12 @@ export interface ReportFacts {
     readonly sha256: string;
     readonly taken_at: string | null;
   };
-  readonly verdict: ReportVerdict;
+  readonly verdict: {
+    readonly level: "ready" | "risks" | "not-ready";
+    /** One sentence with numbers. */
+    readonly title: string;
+    readonly lines: readonly string[];
+  };
   readonly totals: Totals;
   readonly nova: NovaTotals | null;
   readonly night: readonly NightStep[];

@@ -1,7 +1,7 @@
 import type { PlanCounts } from "../../../model/artefact.ts";
 import { blocks, FINDINGS, type FindingCode } from "../../../model/findings.ts";
-import { isLoaded, type PlannedMachine, type Verdict } from "../../../model/plan.ts";
-import type { AcceptedGroup, FoundGroup, HostGroup, Totals } from "./facts.ts";
+import { isLoaded, type PlannedMachine } from "../../../model/plan.ts";
+import type { AcceptedGroup, FoundGroup, Totals } from "./facts.ts";
 
 /** At most this many machines of a group are named. */
 const EXAMPLES = 3;
@@ -18,15 +18,12 @@ export function createTotals() {
   const found = new Map<FindingCode, Group>();
   const accepted = new Map<string, Mutable<AcceptedGroup>>();
   const skipped = new Map<string, number>();
-  const hosts = new Map<
-    string | null,
-    Mutable<HostGroup> & { verdicts: Record<Verdict, number> }
-  >();
+  const hosts = new Map<string | null, ReturnType<typeof newHost>>();
   let risky = 0;
   return {
     add(machine: PlannedMachine): void {
       const { verdict, service_host: host, reason } = machine;
-      const group = hosts.get(host) ?? { host, machines: 0, verdicts: none() };
+      const group = hosts.get(host) ?? newHost(host);
       group.machines += 1;
       group.verdicts[verdict] += 1;
       hosts.set(host, group);
@@ -54,8 +51,9 @@ export function createTotals() {
   };
 }
 
-function none(): Record<Verdict, number> {
-  return { create: 0, unchanged: 0, drift: 0, conflict: 0, blocked: 0, skipped: 0 };
+function newHost(host: string | null) {
+  const verdicts = { create: 0, unchanged: 0, drift: 0, conflict: 0, blocked: 0, skipped: 0 };
+  return { host, machines: 0, verdicts };
 }
 
 function count(counts: Map<string, number>, key: string): void {
@@ -84,17 +82,8 @@ function addFindings(
 }
 
 function newGroup(code: FindingCode): Group {
-  const { severity } = FINDINGS[code];
-  return {
-    code,
-    severity,
-    machines: 0,
-    open: 0,
-    accepted: 0,
-    elsewhere: 0,
-    examples: [],
-    times: 0,
-  };
+  const counts = { machines: 0, open: 0, accepted: 0, elsewhere: 0, times: 0 };
+  return { code, severity: FINDINGS[code].severity, ...counts, examples: [] };
 }
 
 function addAccepted(

@@ -1,7 +1,7 @@
 import { counted } from "../../../lib/text.ts";
 import type { PlanCounts, PlanHeader } from "../../../model/artefact.ts";
 import { stepsOf } from "../../../model/nova/nova-plan.ts";
-import type { NovaTotals, ReportVerdict, Totals } from "./facts.ts";
+import type { NovaTotals, ReportFacts, Totals } from "./facts.ts";
 
 export interface CurrentState {
   /** `part`: apply was stopped, or a rollback left rows. */
@@ -24,25 +24,22 @@ interface Judged {
 }
 
 /** Whether the plan can be applied: one sentence with numbers, and further facts. */
-export function judge(judged: Judged): ReportVerdict {
+export function judge(judged: Judged): ReportFacts["verdict"] {
   const { counts, status } = judged;
   const [stops, risks] = [stopsOf(judged), risksOf(judged)];
-  const verdict = (
-    level: ReportVerdict["level"],
-    title: string,
-    facts: readonly string[],
-  ): ReportVerdict => ({ level, title, lines: [...facts, changes(judged)].map(sentence) });
+  const isRisky = stops.length + risks.length > 0;
+  const lines = [...stops, ...risks, changes(judged)].map(sentence);
   if (status.load !== "none") {
     const done = status.load === "whole" && status.staged === 0 && status.ended;
-    const level = !done || stops.length + risks.length > 0 ? "risks" : "ready";
-    return verdict(level, loadedTitle(judged), [...stops, ...risks]);
+    return { level: !done || isRisky ? "risks" : "ready", title: loadedTitle(judged), lines };
   }
-  const [stop, ...more] = stops;
-  if (stop !== undefined) return verdict("not-ready", `Not ready: ${stop}.`, [...more, ...risks]);
+  const [stop] = stops;
+  if (stop !== undefined)
+    return { level: "not-ready", title: `Not ready: ${stop}.`, lines: lines.slice(1) };
   const all = `${counted(loads(counts), "machine")} of ${counts.machines} can be loaded.`;
-  return risks.length > 0
-    ? verdict("risks", `Ready with accepted risks: ${all}`, risks)
-    : verdict("ready", `Ready: ${all}`, []);
+  return isRisky
+    ? { level: "risks", title: `Ready with accepted risks: ${all}`, lines }
+    : { level: "ready", title: `Ready: ${all}`, lines };
 }
 
 /** Loaded machines, and checks that are missing. */

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { stringify } from "yaml";
 import { USUAL_PACE } from "../../src/model/handover.ts";
 import { paceOf } from "../../src/window/handover/conductor-pace.ts";
-import { forecast } from "../../src/window/handover/rules/forecast.ts";
+import { forecast } from "../../src/window/report/rules/window.ts";
 import { type Case, caseUuid } from "../cases/case.ts";
 import { writeCase } from "../cases/write-case.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";

@@ -43,12 +43,8 @@ export interface BootOptions {
   readonly keyFile?: string;
 }
 
-interface Booted extends StageResult {
-  /** Old TFTP services that machines use, by host. Null if there are none. */
-  readonly dhcp: string | null;
-}
-
-export function boot(options: BootOptions, sink: Sink): Promise<Booted> {
+/** @returns also old TFTP services that machines use, by host, or null */
+export function boot(options: BootOptions, sink: Sink) {
   const { node, undo } = options;
   return inRun(options.run, "boot", { kind: "migration" }, async (run) => {
     const [tree] = await openTrees([`*=${options.tftpRoot}`], "--tftp-root");
@@ -61,11 +57,11 @@ export function boot(options: BootOptions, sink: Sink): Promise<Booted> {
       for await (const batch of all()) yield batch.filter(selects);
     };
     if (!undo) await noteTakeOver(header.target.release, options, sink);
-    const only = (rows: StageResult["rows"]): Booted => ({
-      ...{ rows, stopped: false, elsewhere: [], dhcp: null },
-    });
-    if (options.verify) return only(await verifyStaged(lines(), location));
-    if (options.plan) return only(await previewStaging(lines(), location));
+    if (options.verify || options.plan) {
+      const read = options.verify ? verifyStaged : previewStaging;
+      const rows = await read(lines(), location);
+      return { rows, stopped: false, elsewhere: [], dhcp: null };
+    }
     const dhcp = undo ? null : await oldServers(lines());
     const seal = await sealOf(run, options.keyFile, header.key);
     await checkWindow(run, "boot");
@@ -119,13 +115,6 @@ async function oldServers(plan: Lines): Promise<string | null> {
     : [...servers].map(([host, server]) => `${host}: ${server}`).join(", ");
 }
 
-interface StageResult {
-  readonly rows: readonly BootRow[];
-  readonly stopped: boolean;
-  /** Other trees with staged files of this run, for a rollback. */
-  readonly elsewhere: readonly string[];
-}
-
 interface Changing {
   readonly undo: boolean;
   readonly seal: Seal;
@@ -173,6 +162,7 @@ function rowOf(
  * machine and step first. The journal has each change and the replaced files first. Changed files
  * are skipped. Safe to repeat.
  * @param selects machines to roll back
+ * @returns also other trees with staged files of this run, for a rollback
  * @throws MigrationError N2I-E301 if it fails partway
  */
 async function changeTree(
@@ -181,7 +171,7 @@ async function changeTree(
   location: BootLocation,
   { undo, seal, selects }: Changing,
   progress: (machines: number) => void,
-): Promise<StageResult> {
+) {
   const { tree } = location;
   const name = bootPart(tree.root);
   const leg = { command: "boot", pace: ONE_BY_ONE };

@@ -6,7 +6,7 @@ import { checkEngine, checkIdentity } from "../../migrate/apply/ironic-target.ts
 import { type Backend, openBackend, type TargetOptions } from "../../migrate/open/backend.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import { linesOf, plansInIronic, plansOfRun } from "../../migrate/plan/loaded-plans.ts";
-import { FINISH, type Guard, type Guarded } from "../../model/handover.ts";
+import { FINISH, type Guarded } from "../../model/handover.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
 import type { GuardPreview } from "../../model/preview.ts";
 import { closing } from "../../run/databases.ts";
@@ -43,15 +43,11 @@ interface Job {
   readonly files: RunFiles;
 }
 
-interface Ended extends Pick<Finished, "skipped" | "stopped" | "broke"> {
-  /** Messages about the whole run. */
-  readonly notes: readonly string[];
-  /** A machine was skipped or is missing. */
-  readonly partial: boolean;
-}
-
-/** Removes the machines' protection, or with `undo` restores it. The last machine ends the run. */
-export function finishRun(options: FinishOptions, sink: Sink): Promise<Ended> {
+/**
+ * Removes the machines' protection, or with `undo` restores it. The last machine ends the run.
+ * @returns also messages about the whole run, and whether a machine was skipped or is missing
+ */
+export function finishRun(options: FinishOptions, sink: Sink) {
   return withJob(options, { readOnly: false }, sink, async (job) => {
     const { backend, plan } = job;
     await checkWindow(job.run, "finish");
@@ -90,9 +86,16 @@ export function previewFinish(options: FinishOptions, sink: Sink): Promise<void>
     const cleared = options.undo ? clearedFields(startedChangesIn(entries, FINISH)) : null;
     const counts = { clear: 0, leave: 0, miss: 0, keep: 0, protect: 0 };
     const rows = async function* (): AsyncGenerator<GuardPreview> {
-      for await (const row of previewGuards(guard, nodes(), cleared)) {
-        counts[row.action] += 1;
-        yield row;
+      for await (const batch of nodes()) {
+        const observed = await guard.observe(batch.map(({ uuid }) => uuid));
+        for (const node of batch) {
+          const { uuid, bm_node_id } = node;
+          const found = observed.get(uuid);
+          const row = cleared === null ? toClear(node, found) : toProtect(node, cleared, found);
+          if (row === null) continue;
+          counts[row.action] += 1;
+          yield { uuid, bm_node_id, ...row };
+        }
       }
     };
     await sink.list("guards", rows());
@@ -199,7 +202,7 @@ async function settle(
   { now, by, journal }: Pick<RunSession, "by" | "journal" | "now">,
   { stopped, broke, gone: missing }: Finished,
   isComplete: boolean,
-): Promise<Pick<Ended, "notes" | "partial">> {
+): Promise<{ readonly notes: readonly string[]; readonly partial: boolean }> {
   const { run, options, plan } = job;
   const notes: string[] = [];
   if (stopped || broke !== null) return { notes, partial: false };
@@ -223,23 +226,6 @@ async function settle(
     await journal.append({ do: "close", plan: sha256, at: now(), by });
   }
   return { notes: [RUN_DONE], partial: false };
-}
-
-/** The changes of the same command line. @param cleared for undo: cleared fields by node */
-async function* previewGuards(
-  guard: Pick<Guard, "observe">,
-  nodes: AsyncIterable<readonly GuardedNode[]>,
-  cleared: ReturnType<typeof clearedFields> | null,
-): AsyncGenerator<GuardPreview> {
-  for await (const batch of nodes) {
-    const observed = await guard.observe(batch.map(({ uuid }) => uuid));
-    for (const node of batch) {
-      const { uuid, bm_node_id } = node;
-      const found = observed.get(uuid);
-      const row = cleared === null ? toClear(node, found) : toProtect(node, cleared, found);
-      if (row !== null) yield { uuid, bm_node_id, ...row };
-    }
-  }
 }
 
 type Row = Pick<GuardPreview, "action" | "fields" | "reason"> | null;

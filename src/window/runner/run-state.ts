@@ -189,18 +189,11 @@ export async function runState(
 ) {
   const { files, plan } = await filesOf(run, options, handover);
   const state = statusOf(files);
-  const allocations = "missing" in plan ? null : await allocationsOf(options, plan.lines);
-  return { ...state, fields: { ...state.fields, ...(allocations !== null && { allocations }) } };
-}
-
-/** Imported lazily, because most calls need no database driver. */
-async function allocationsOf(
-  databases: AuditDatabases,
-  lines: () => AsyncIterable<readonly PlannedMachine[]>,
-): Promise<string | null> {
-  if (databases.placementDb === undefined) return null;
+  if ("missing" in plan || options.placementDb === undefined) return state;
+  // Imported lazily, because most calls need no database driver.
   const { allocationsText } = await import("../../migrate/hosts/allocations.ts");
-  return allocationsText(databases, lines);
+  const allocations = await allocationsText(options, plan.lines);
+  return { ...state, fields: { ...state.fields, ...(allocations !== null && { allocations }) } };
 }
 
 /** Whether the site document or the power readings changed since the plan. */

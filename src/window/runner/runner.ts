@@ -97,12 +97,9 @@ async function currentStep(path: string) {
 }
 
 function positionKey(step: NextStep, files: RunFiles | null): string {
-  if (files === null) return JSON.stringify([step]);
-  const { snapshot, plan, journal, verified, hasReadings } = files;
-  const entries = "missing" in journal ? journal.missing : journal.entries.length;
-  const one = (of: typeof snapshot | typeof plan): string =>
-    "missing" in of ? of.missing : of.sha256;
-  return JSON.stringify([step, one(snapshot), one(plan), entries, verified, hasReadings]);
+  const { snapshot, plan, journal, verified, hasReadings } = files ?? {};
+  const entries = available(journal)?.entries.length;
+  return JSON.stringify([step, snapshot, plan, entries, verified, hasReadings]);
 }
 
 /** @returns null to continue */

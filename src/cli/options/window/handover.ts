@@ -1,4 +1,4 @@
-import { type Declared, flag, list, number } from "../declared.ts";
+import { type Declared, flag, list, number, perHost, string } from "../declared.ts";
 import { listOptions } from "../format.ts";
 import { common, needed, nodeOption, TARGET } from "../shared.ts";
 
@@ -39,4 +39,28 @@ export const finishOptions: Declared = {
     "$0 finish --run m1 --ironic-db conf:/etc/ironic/ironic.conf --plan",
     "$0 finish --run m1 --ironic-db conf:/etc/ironic/ironic.conf",
   ],
+};
+
+export const bootOptions: Declared = {
+  command: "boot",
+  describe: "Stage, verify or remove boot files of machines in a conductor's TFTP tree",
+  options: {
+    ...common("run"),
+    "tftp-root": string("The conductor's TFTP tree", {
+      ...{ demandOption: true, form: [/./, "a folder"] },
+    }),
+    from: perHost("DIR", "old tree with kernels and ramdisks (default: the same tree)"),
+    "served-as": string(
+      "Path of the tree in boot files, if it differs from --tftp-root: /tftpboot",
+      { form: [/^\/[!-~]*$/, "an absolute path without spaces, in ASCII"] },
+    ),
+    ...nodeOption("Only this machine"),
+    plan: flag("Only show the changes"),
+    verify: flag("Read and check the tree in the same way as a booting machine"),
+    undo: flag("Remove the boot files that this run staged"),
+    ...common("key-file", "no-window", "yes"),
+    ...listOptions,
+  },
+  exclude: ["plan verify undo"],
+  examples: ["$0 boot --run m1 --tftp-root /tftpboot --from compute-1=/root/tftp/compute-1"],
 };

@@ -4,7 +4,7 @@ import { onceLoaded, slowDelete } from "../../../migrate/plan/rules/delete-cost.
 import type { BmFacts, CheckResult, CheckView, PlanFacts, Refused } from "../../../model/check.ts";
 import { type TakeOverPace, USUAL_PACE, WINDOW_PACE } from "../../../model/handover.ts";
 import { index, type TextSet } from "../../../model/rows.ts";
-import { forecast } from "../../handover/rules/forecast.ts";
+import { forecast } from "../../report/rules/window.ts";
 import {
   type Check,
   countOf,

@@ -7,9 +7,6 @@ import { reasonNoConductor } from "./successors.ts";
 /** `powerUnknown`: handed over, but no conductor has read their power since. */
 export type HandoverTally = { [state in HandoverState | "powerUnknown"]: number };
 
-/** States that need no action. */
-const FINE: ReadonlySet<HandoverState> = new Set(["done", "held"]);
-
 /** Missing fields for a takeover, by node UUID. */
 export type MissingFields = (
   batch: readonly PlannedNode[],
@@ -38,8 +35,8 @@ export async function* observe(
       const judged = judgeFields(initial, missing.get(uuid) ?? []);
       tally[judged.state] += 1;
       if (judged.state === "done" && observed?.power_state == null) tally.powerUnknown += 1;
-      if (all || judged.reason !== null || !FINE.has(judged.state))
-        yield { ...judged, uuid, bm_node_id };
+      const isFine = judged.state === "done" || judged.state === "held";
+      if (all || judged.reason !== null || !isFine) yield { ...judged, uuid, bm_node_id };
     }
   }
 }
@@ -66,9 +63,6 @@ export function observedOf({ powerUnknown: _, ...states }: HandoverTally): numbe
   return Object.values(states).reduce((sum, count) => sum + count, 0);
 }
 
-/** Non-empty fields of the columns that a takeover reads: `instance_info.image_source`. */
-type FilledFields = ReadonlySet<string>;
-
 const ROOT = "driver_internal_info.root_uuid_or_disk_id";
 /** For a machine with local boot. */
 const LOCAL = "capabilities.boot_option=local";
@@ -77,13 +71,14 @@ const LOCAL = "capabilities.boot_option=local";
  * Missing fields that a takeover or its boot file needs. Without them, a conductor fails silently
  * or leaves the machine in deploy mode.
  * @param root the root filesystem in the plan, because Juno has no field for it
+ * @param filled non-empty fields of the columns that a takeover reads: `instance_info.image_source`
  * @source facts/ironic.md 2.3, 2.5; facts/systems.md D4, D-11
  */
 export function missingKeys(
   { takeover, boot, keys, release }: TargetDoc,
   planned: Row,
   root: string | null,
-  filled: FilledFields,
+  filled: ReadonlySet<string>,
 ): readonly string[] {
   if (planned.provision_state !== "active" || planned.maintenance === true) return [];
   const image = takeover === "none" ? [] : ["instance_info.image_source"];

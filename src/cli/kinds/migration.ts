@@ -40,7 +40,7 @@ async function compared(args: VerifyArgs): Promise<RunVerified> {
 }
 
 async function takenOver(args: VerifyArgs): Promise<RunVerified> {
-  const { verifyTakeover } = await import("../../window/handover/verify-takeover.ts");
+  const { verifyTakeover } = await import("../../window/handover/handover.ts");
   const { isHandedOver } = await import("../../window/handover/rules/observe.ts");
   const { states, logs, faults } = await verifyTakeover(
     args,

@@ -1,6 +1,6 @@
 import type { FormatOptions } from "../../lib/table/format.ts";
 import type { VerifyRequest } from "../../migrate/verify/verify.ts";
-import type { TakeoverRequest } from "../../window/handover/verify-takeover.ts";
+import type { TakeoverRequest } from "../../window/handover/handover.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, list, string } from "./declared.ts";
 import { listOptions } from "./format.ts";

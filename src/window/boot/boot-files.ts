@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
-import type { StartedChange } from "../../engine/started.ts";
 import type { Position, WindowPart } from "../../engine/window-part.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { isObject } from "../../lib/json.ts";
-import { bootPart, observedOf, stepsOf } from "../../migrate/boot/boot-steps.ts";
+import { bootPart, observedOf } from "../../migrate/boot/boot-steps.ts";
 import type { BootStep } from "../../model/boot.ts";
 import type { Row } from "../../model/machine.ts";
 import { nodeOf, type PlannedMachine } from "../../model/plan.ts";
@@ -127,11 +126,6 @@ function positionOf(
 ): Pick<BootPosition, "paths" | "reason"> {
   const reason = conflicts.size > 0 ? [...conflicts.values()].join("; ") : null;
   return { paths: steps.map(({ path }) => path), reason };
-}
-
-/** Staged machines, last one first. @throws MigrationError N2I-E112 */
-export function stagedMachines(byId: ReadonlyMap<string, StartedChange>): readonly StagedMachine[] {
-  return [...byId].map(([id, started]) => ({ id, steps: stepsOf(id, started) })).toReversed();
 }
 
 interface Ready {

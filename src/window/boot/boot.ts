@@ -26,7 +26,6 @@ import {
   type BootPosition,
   bootRequestOf,
   inspectBoot,
-  stagedMachines,
   stagingPart,
   unstagingPart,
 } from "./boot-files.ts";
@@ -115,12 +114,6 @@ async function oldServers(plan: Lines): Promise<string | null> {
     : [...servers].map(([host, server]) => `${host}: ${server}`).join(", ");
 }
 
-interface Changing {
-  readonly undo: boolean;
-  readonly seal: Seal;
-  readonly selects: (node: string) => boolean;
-}
-
 type Lines = AsyncIterable<readonly PlannedMachine[]>;
 
 /** Machines to inspect at once if none is staged. */
@@ -169,7 +162,7 @@ async function changeTree(
   run: RunFolder,
   plan: Lines,
   location: BootLocation,
-  { undo, seal, selects }: Changing,
+  { undo, seal, selects }: { undo: boolean; seal: Seal; selects: (node: string) => boolean },
   progress: (machines: number) => void,
 ) {
   const { tree } = location;
@@ -178,8 +171,9 @@ async function changeTree(
   const staging = { ...leg, part: stagingPart(location, seal), changes: () => machinesOf(plan) };
   const unstaging = {
     ...{ ...leg, part: unstagingPart(tree, seal) },
-    async *changes(started: Parameters<typeof stagedMachines>[0]) {
-      yield stagedMachines(started).filter(({ id }) => selects(id));
+    async *changes(started: ReturnType<typeof startedChangesIn>) {
+      const machines = [...started].map(([id, one]) => ({ id, steps: stepsOf(id, one) }));
+      yield machines.filter(({ id }) => selects(id)).toReversed();
     },
   };
   const rows: BootRow[] = [];

@@ -193,22 +193,17 @@ export async function finish(
   const leg: WindowLeg<GuardChange, GuardPosition> = {
     part: partOf(guard, undo),
     command: undo ? "finish --undo" : "finish",
-    changes: (startedChanges) => changesOf(plan, undo ? clearedFields(startedChanges) : new Map()),
+    async *changes(started) {
+      const cleared: ReturnType<typeof clearedFields> = undo ? clearedFields(started) : new Map();
+      for await (const batch of plan)
+        yield batch.map((node) => {
+          return { id: node.uuid, node, cleared: cleared.get(node.uuid) ?? new Set<string>() };
+        });
+    },
     pace: { ...ONE_BY_ONE, concurrency: inFlight, inFlight, lockWait: lockWait * 1000 },
   };
   const perform = undo ? windowBack : windowForward;
   return tally.finished(await perform(leg, finishing, tally.ends));
-}
-
-async function* changesOf(
-  plan: AsyncIterable<readonly GuardedNode[]>,
-  cleared: ReturnType<typeof clearedFields>,
-): AsyncGenerator<readonly GuardChange[]> {
-  for await (const batch of plan)
-    yield batch.map((node) => {
-      const { uuid } = node;
-      return { id: uuid, node, cleared: cleared.get(uuid) ?? new Set() };
-    });
 }
 
 /** Counts finished machines, and keeps only those to report. */

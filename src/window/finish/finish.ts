@@ -52,7 +52,13 @@ export function finishRun(options: FinishOptions, sink: Sink) {
     const { backend, plan } = job;
     await checkWindow(job.run, "finish");
     if (!options.undo && verifiedOf(job.files.verified) === "failed") sink.note(DIFFERS);
-    await sink.confirm(question(options, backend));
+    const which = options.node?.join(", ") ?? "the machines of this run";
+    const { label } = backend;
+    await sink.confirm(
+      options.undo
+        ? `Protect ${which} in ${label} again?`
+        : `Clear the protection of ${which} in ${label}? Nova can then delete and rebuild them.`,
+    );
     const { identity, release, guard, inFlight, lock } = await openGuard(job);
     return withLocked(job.run, await lock(), FINISH, identity, async (session) => {
       const finishing = { ...session, lockWait: options.lockWait, inFlight, guard };
@@ -163,13 +169,6 @@ async function openGuard({ backend, plan }: Job): ReturnType<Backend["guard"]> {
   const found = await backend.guard(target.release);
   checkIdentity(target, found.identity);
   return found;
-}
-
-function question({ node, undo }: FinishOptions, { label }: Backend): string {
-  const which = node === undefined ? "the machines of this run" : node.join(", ");
-  return undo
-    ? `Protect ${which} in ${label} again?`
-    : `Clear the protection of ${which} in ${label}? Nova can then delete and rebuild them.`;
 }
 
 /** Refuses a run without loaded machines. @throws MigrationError N2I-E320 */

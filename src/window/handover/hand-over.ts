@@ -24,9 +24,6 @@ import {
 import { createPacing } from "./rules/pacing.ts";
 import type { createConductorHealth } from "./rules/successors.ts";
 
-/** Facts about conductors that are not in the machines' rows. */
-type ConductorHealth = Awaited<ReturnType<typeof createConductorHealth>>;
-
 /** A staged machine to hand over, or to stage again. */
 export interface HandOverChange {
   readonly id: string;
@@ -80,7 +77,7 @@ const NOTHING = { started: [], taken: [], free: 0 } as const;
  */
 export function handOverPart(
   { observe, clear }: Pick<Handover, "observe" | "clear">,
-  health: ConductorHealth,
+  health: Awaited<ReturnType<typeof createConductorHealth>>,
   { now, notice }: { readonly now: () => number; readonly notice: (text: string) => void },
   deadline: number,
 ) {

@@ -6,22 +6,32 @@ import {
   windowForward,
 } from "../../engine/window.ts";
 import { ONE_BY_ONE, type Pace } from "../../engine/window-part.ts";
+import { logFaults } from "../../lib/quotes.ts";
 import { counted } from "../../lib/text.ts";
 import { checkIdentity, checkReasons } from "../../migrate/apply/ironic-target.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import { STOPPED } from "../../migrate/order.ts";
 import { loadable, nothingLoads } from "../../migrate/plan/empty-plan.ts";
+import {
+  acceptLogs,
+  keepVerified,
+  openToVerify,
+  type VerifyRequest,
+} from "../../migrate/verify/verify.ts";
 import { HAND_OVER, type Handover, type Trouble } from "../../model/handover.ts";
+import type { Release } from "../../model/ironic/target.ts";
 import { closing, openRole } from "../../run/databases.ts";
 import { checkWindow } from "../../run/files/window-file.ts";
 import { checkNotFinished } from "../../run/finished.ts";
 import { inRun, openPlan, PLAN } from "../../run/run.ts";
 import { saveOptions } from "../../run/saved-options.ts";
 import { selectionOf } from "../../run/scope.ts";
-import { logsAt } from "../../run/service-logs.ts";
+import { listFaults, logsAt } from "../../run/service-logs.ts";
 import { withLocked } from "../../run/session.ts";
 import type { Progress, Sink } from "../../run/sink.ts";
+import type { Database } from "../../systems/database/open.ts";
 import { lockTarget } from "../../systems/database/target-lock.ts";
+import { fieldNames } from "../../systems/ironic-db/field-names.ts";
 import { createHandover } from "../../systems/ironic-db/handover.ts";
 import { identifyTarget } from "../../systems/ironic-db/open.ts";
 import { follow } from "../../systems/logs/follow.ts";
@@ -33,6 +43,14 @@ import {
   restagePart,
 } from "./hand-over.ts";
 import type { PlannedNode } from "./rules/judge.ts";
+import {
+  isHandedOver,
+  type MissingFields,
+  missingKeys,
+  noStates,
+  observe,
+  observedOf,
+} from "./rules/observe.ts";
 import { createConductorHealth, type Log } from "./rules/successors.ts";
 
 export interface HandoverOptions {
@@ -202,5 +220,55 @@ function tallyOf(progress: Releasing["progress"]) {
       ...{ made, done, inMaintenance, waiting: inProgress, trouble, noted, before, notices },
       ...{ stopped, broke },
     }),
+  };
+}
+
+export interface TakeoverRequest
+  extends Pick<VerifyRequest, "run" | "keyFile" | "ironicDb" | "allRows"> {
+  /** Logs of conductors: `FILE`, or `FILE:LINE` to start there. */
+  readonly conductorLog?: readonly string[];
+}
+
+/**
+ * Checks each machine's hand-over once, with missing fields and errors in the conductors' logs.
+ * Needs the database, because REST shows only the expected conductor. `accept` records that the
+ * operator accepted the errors in the logs.
+ * @throws MigrationError N2I-E105, N2I-E326 if there is no machine to check
+ */
+export async function verifyTakeover(request: TakeoverRequest, sink: Sink) {
+  const opened = await openToVerify(request);
+  const { plan, mappings } = opened;
+  const { ironicDb, conductorLog = [] } = request;
+  const logs = await logsAt(conductorLog);
+  return closing(async (keep) => {
+    const database = keep(await openRole("ironic-db", ironicDb, { readOnly: true }));
+    const { target } = plan.header;
+    const { identity, release } = await identifyTarget(database, mappings, target.release);
+    checkIdentity(target, identity);
+    const states = noStates();
+    const nodes = plannedNodes(plan.lines(), () => true);
+    const handover = createHandover(database, release);
+    const missingFields = missingFieldsIn(database, release);
+    await sink.list("states", observe(nodes, handover, states, request.allRows, missingFields));
+    if (observedOf(states) === 0) throw nothingLoads(plan.footer.footer);
+    const faults =
+      logs.length === 0 ? 0 : await listFaults(logs, (lines, from) => logFaults(lines(from)), sink);
+    const equal = isHandedOver(states) && faults === 0;
+    await keepVerified(opened, { takeover: equal }, sink);
+    const accept = (logged: string): Promise<void> => acceptLogs(opened, "takeover", logged, sink);
+    return { states, logs: logs.length, faults, accept };
+  });
+}
+
+function missingFieldsIn(database: Database, release: Release): MissingFields {
+  return async (batch) => {
+    const uuids = batch.map(({ uuid }) => uuid);
+    const filled = await fieldNames(database, release, uuids);
+    return new Map(
+      batch.map(({ uuid, row, root }) => [
+        uuid,
+        missingKeys(release.doc, row, root ?? null, filled.get(uuid) ?? new Set()),
+      ]),
+    );
   };
 }

@@ -1,5 +1,5 @@
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
-import { isObject, type Json } from "../../lib/json.ts";
+import { isObject } from "../../lib/json.ts";
 import { REFUSALS } from "../../lib/refusals.ts";
 import { duration } from "../../lib/text.ts";
 import type { Rehearsal } from "../../model/rehearsal.ts";
@@ -23,7 +23,8 @@ export async function readRehearsal(run: RunFolder): Promise<Rehearsal | null> {
     isObject(nova) &&
     typeof nova.left === "number" &&
     [stages, refusals].every(Array.isArray) &&
-    (loaded === null || isRate(loaded));
+    (loaded === null ||
+      (isObject(loaded) && typeof loaded.count === "number" && typeof loaded.seconds === "number"));
   if (!isValid) return null;
   return note as unknown as Rehearsal; // as this tool wrote it
 }
@@ -37,10 +38,6 @@ export function endOf({ refusals, held: passed, stages, nova }: Rehearsal): numb
   if (first !== undefined) return REFUSALS[first.code].exit;
   const failed = stages.some(({ result }) => / failed$/.test(result));
   return failed ? EXIT_STATUS.partial.status : EXIT_STATUS.differs.status;
-}
-
-function isRate(loaded: Json | undefined): boolean {
-  return isObject(loaded) && typeof loaded.count === "number" && typeof loaded.seconds === "number";
 }
 
 /** Text about the last rehearsal of a plan. */

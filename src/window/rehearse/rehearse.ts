@@ -127,8 +127,7 @@ async function openCopies(
   seal: Seal,
 ) {
   const nova = rehearsedNova(files, options);
-  const copies = [ironicCopy(options.ironicDb, target, seal)];
-  if (files !== null && nova.left < nova.rows) copies.push(...novaCopies(files, options));
+  const copies = copiesOf(options, target, nova.left < nova.rows ? files : null, seal);
   const databases = new Map<string, DatabaseLocation>();
   const labels: string[] = [];
   for (const copy of copies) {
@@ -164,9 +163,14 @@ function rehearsedNova(
   return { rows, left: rows, why: `${missing} is not specified` };
 }
 
-function ironicCopy(spec: string, planned: TargetIdentity, seal: Seal): Copy {
-  return {
-    ...{ role: "ironic-db", spec, planned },
+function copiesOf(
+  { ironicDb, novaDb, novaApiDb }: Parameters<typeof openCopies>[0],
+  planned: TargetIdentity,
+  nova: NovaFiles | null,
+  seal: Seal,
+): readonly Copy[] {
+  const ironic: Copy = {
+    ...{ role: "ironic-db", spec: ironicDb, planned },
     async running(copy) {
       const backend = databaseBackend(copy, await loadMappings());
       const { identity, target } = await backend.open(planned.release, seal);
@@ -177,28 +181,23 @@ function ironicCopy(spec: string, planned: TargetIdentity, seal: Seal): Copy {
       );
     },
   };
-}
-
-function novaCopies({ header, counts }: NovaFiles, { novaDb, novaApiDb }: CopyOptions): Copy[] {
-  const copies: Copy[] = [];
-  if (novaDb !== undefined)
-    copies.push({
-      ...{ role: "nova-db", spec: novaDb, planned: header.target, tables: NOVA_TABLES },
-      async running(copy) {
-        const identity = await identifyNova(copy);
-        checkNova(header.target, identity);
-        const beats = await createNovaTarget(copy, identity).beats(counts.stopped);
-        return beats.flatMap(({ host, age }) =>
-          age !== null && Math.abs(age) < HEARTBEAT ? [`nova-compute ${host}`] : [],
-        );
-      },
-    });
-  if (header.api !== undefined && novaApiDb !== undefined)
-    copies.push({
-      ...{ role: "nova-api-db", spec: novaApiDb, planned: header.api, tables: NOVA_API_TABLES },
-      running: () => Promise.resolve([]),
-    });
-  return copies;
+  if (nova === null || novaDb === undefined) return [ironic];
+  const { header, counts } = nova;
+  const cloud: Copy = {
+    ...{ role: "nova-db", spec: novaDb, planned: header.target, tables: NOVA_TABLES },
+    async running(copy) {
+      const identity = await identifyNova(copy);
+      checkNova(header.target, identity);
+      const beats = await createNovaTarget(copy, identity).beats(counts.stopped);
+      return beats.flatMap(({ host, age }) =>
+        age !== null && Math.abs(age) < HEARTBEAT ? [`nova-compute ${host}`] : [],
+      );
+    },
+  };
+  if (header.api === undefined || novaApiDb === undefined) return [ironic, cloud];
+  const api = { role: "nova-api-db", spec: novaApiDb, planned: header.api } as const;
+  const running = (): Promise<readonly string[]> => Promise.resolve([]);
+  return [ironic, cloud, { ...api, tables: NOVA_API_TABLES, running }];
 }
 
 /** @returns its address, for people */

@@ -20,7 +20,6 @@ import { VERSION } from "../../run/version.ts";
 import { paceOfRun, perMinuteOf } from "../handover/conductor-pace.ts";
 import { takeOversOf } from "../handover/hand-over.ts";
 import { createHandover, runState } from "../runner/run-state.ts";
-import type { backFirst } from "../runner/status.ts";
 import { measuredOf } from "./history.ts";
 import { STATIC_ROWS } from "./page/data.ts";
 import type { NovaTotals, Reported, ReportFacts, ReportMachine } from "./rules/facts.ts";
@@ -107,7 +106,11 @@ export async function report(
       ...{ perMinute: perMinuteOf(run.path), pace: await paceOfRun(run.path) },
       ...{ ...(await takeOverOf(plan.header.target.release)), measured },
     }),
-    undo: undoOf(options.run, back),
+    undo: [
+      ...back.map(({ command, ...of }) => nextCommand(command, options, { ...of, undo: true })),
+      nextCommand("rollback", options, { all: true, plan: true }),
+      nextCommand("rollback", options, { all: true }),
+    ],
   };
   // Some machines, those that need attention first. Empty if machines are not reported.
   return { facts, first: [...trouble, ...fine].slice(0, STATIC_ROWS) };
@@ -119,15 +122,6 @@ async function takeOverOf(name: string): Promise<{ boots: boolean; staged: boole
   const release = releases.find(({ doc }) => doc.release === name);
   const staged = release?.node.some((column) => column.name === "maintenance_reason") ?? true;
   return { boots: release?.doc.boot === "deploy", staged };
-}
-
-/** The commands that preview and run the rollback. @param back commands to undo before it */
-function undoOf(run: string, back: ReturnType<typeof backFirst>): readonly string[] {
-  const before = back.map(({ command, ...of }) =>
-    nextCommand(command, { run }, { ...of, undo: true }),
-  );
-  const rollback = [{ all: true, plan: true }, { all: true }];
-  return [...before, ...rollback.map((one) => nextCommand("rollback", { run }, one))];
 }
 
 async function novaTotals(run: RunFolder, plan: Footer<PlanCounts>): Promise<NovaTotals | null> {

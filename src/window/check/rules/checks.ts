@@ -84,18 +84,16 @@ export function checkAll(view: CheckView): readonly CheckRow[] {
   return CHECKS.map((check) => ({ title: check.title, ...withPlan(check, view) }));
 }
 
-const RUN: { readonly [is in CheckView["run"]["is"]]: readonly [why: string, fix: string] } = {
-  absent: ["does not exist", "correct --run, or run nova2ironic extract, then nova2ironic plan"],
-  other: ["is not a run", "correct --run, or run nova2ironic extract, then nova2ironic plan"],
-  run: ["has no plan", "nova2ironic plan"],
-};
+const STATES = { absent: "does not exist", other: "is not a run", run: "has no plan" } as const;
 
 /** Without a plan, a successful check that needs one becomes a warning. */
 function withPlan({ planned, inspect }: Check, view: CheckView): CheckResult {
   const found = inspect(view);
   if (planned !== true || view.plan !== null || found.result !== "Success") return found;
-  const [reason, fix] = RUN[view.run.is];
-  return joined([warning(`Not compared with a plan: ${view.run.path} ${reason}.`, fix), found]);
+  const { path, is } = view.run;
+  const first = is === "run" ? "" : "correct --run, or run nova2ironic extract, then ";
+  const what = `Not compared with a plan: ${path} ${STATES[is]}.`;
+  return joined([warning(what, `${first}nova2ironic plan`), found]);
 }
 
 /** The worst row decides. */

@@ -39,11 +39,12 @@ interface Tenant {
 const hosts = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) => {
   const clustered = !isRefused(ironic) && ironic.clustered;
   const [open, taken] = [createSeveral(), createSeveral()];
-  const tenants = (): Iterable<Tenant> => tenantsOf(bm, nova, plan);
-  const only = firstSound(tenants());
+  /** The host of the first instance without a fault. */
+  let only: string | null | undefined;
   let count = 0;
-  for (const { uuid, host, fault, accepted } of tenants()) {
+  for (const { uuid, host, fault, accepted } of tenantsOf(bm, nova, plan)) {
     count += 1;
+    if (fault === null && only === undefined) only = host;
     const apart = clustered && host !== only ? `${uuid} under ${host}, others under ${only}` : null;
     const what = fault ?? apart;
     if (what !== null) (accepted ? taken : open).add(what);
@@ -57,12 +58,6 @@ const hosts = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) => {
     ? resultOf(open, `${what}, and which nova-compute through Kilo destroys when it starts`, FIX)
     : resultOf(taken, `${what}, as you accepted`, FIX, "Warning");
 });
-
-/** The host of the first instance without a fault. */
-function firstSound(tenants: Iterable<Tenant>): string | null {
-  for (const { fault, host } of tenants) if (fault === null) return host;
-  return null;
-}
 
 function* tenantsOf(bm: BmFacts, nova: NovaFacts, plan: PlanFacts | null): Generator<Tenant> {
   const instances = index(nova.instances, "uuid");

@@ -1,7 +1,14 @@
 import { counted, createSeveral, duration } from "../../../lib/text.ts";
 import { heal } from "../../../migrate/hosts/rules/allocations.ts";
 import { onceLoaded, slowDelete } from "../../../migrate/plan/rules/delete-cost.ts";
-import type { BmFacts, CheckResult, CheckView, PlanFacts, Refused } from "../../../model/check.ts";
+import type {
+  BmFacts,
+  CheckResult,
+  CheckView,
+  PlacementFacts,
+  PlanFacts,
+  Refused,
+} from "../../../model/check.ts";
 import { type TakeOverPace, USUAL_PACE, WINDOW_PACE } from "../../../model/handover.ts";
 import { index, type TextSet } from "../../../model/rows.ts";
 import { forecast } from "../../report/rules/window.ts";
@@ -98,34 +105,26 @@ function allocations(view: CheckView): CheckResult {
         "instances with an allocation on a provider other than their machine's",
         "openstack resource provider allocation delete INSTANCE, then run check again",
       );
-    const byName = index(providers, "name");
-    return bare(
-      tenants(),
-      ({ uuid }) => allocated.get(uuid) !== undefined,
-      view.classless,
-      (machine) => byName(machine).length > 0,
-    );
+    return bare(tenants(), { allocated, providers }, view.classless);
   });
 }
 
 /** Instances without an allocation. heal_allocations needs the flavor and a provider. */
 function bare(
   tenants: Iterable<Tenant>,
-  isAllocated: (tenant: Tenant) => boolean,
+  { allocated, providers }: PlacementFacts,
   classless: TextSet,
-  hasProvider: (machine: string) => boolean,
 ): CheckResult {
+  const byName = index(providers, "name");
   let [provided, classed] = [true, true];
-  const texts = textsOf(tenants, (tenant) => {
-    if (isAllocated(tenant)) return null;
-    const { uuid, machine } = tenant;
-    const [one, other] = [!classless.has(uuid), hasProvider(machine)];
-    classed &&= one;
-    provided &&= other;
-    const missing = [
-      ...(one ? [] : ["its embedded flavor has no resources:CUSTOM_*"]),
-      ...(other ? [] : ["its machine has no provider"]),
-    ];
+  const texts = textsOf(tenants, ({ uuid, machine }) => {
+    if (allocated.get(uuid) !== undefined) return null;
+    const missing: string[] = [];
+    if (classless.has(uuid)) missing.push("its embedded flavor has no resources:CUSTOM_*");
+    classed &&= missing.length === 0;
+    const hasProvider = byName(machine).length > 0;
+    if (!hasProvider) missing.push("its machine has no provider");
+    provided &&= hasProvider;
     return missing.length === 0 ? uuid : `${uuid} (${missing.join(", ")})`;
   });
   const fixes = [

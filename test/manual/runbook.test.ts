@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { checkReasons } from "../../src/migrate/apply/ironic-target.ts";
 import { loadMappings } from "../../src/migrate/open/documents.ts";
 import { WINDOW_PACE } from "../../src/model/handover.ts";
-import { nightOf } from "../../src/window/report/rules/night.ts";
+import { nightOf } from "../../src/window/report/rules/window.ts";
 import { commands, page, yamlOf } from "../support/manual.ts";
 import { box, JUNO, nightRows, STEPS } from "../support/runbook.ts";
 

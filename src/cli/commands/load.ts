@@ -3,7 +3,7 @@ import type { Argv } from "yargs";
 import { setDatabaseTimeout } from "../../run/database-timeout.ts";
 import { camel, kebab } from "../../run/next.ts";
 import { processContext } from "../../run/process-context.ts";
-import type { CommandFunctions } from "../../window/runner/command-lines.ts";
+import type { CommandFunctions } from "../../window/runner/perform-stage.ts";
 import { checkColumnOptions, checkCombination, checkNames } from "../check-options.ts";
 import { addConnections } from "../connections.ts";
 import { io } from "../io.ts";

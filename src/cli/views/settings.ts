@@ -1,6 +1,6 @@
 import type { View } from "../../lib/table/table.ts";
 import { PLACEHOLDER, type SettingRow } from "../../model/settings.ts";
-import type { DesiredSettings } from "../../window/config/judge.ts";
+import type { DesiredSettings } from "../../window/config/config.ts";
 
 export function settingsText({ settings, release }: DesiredSettings): string {
   const parts = [...new Set(settings.map(({ section }) => section))].map((section) =>

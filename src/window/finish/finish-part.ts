@@ -13,6 +13,7 @@ import {
   type WindowLeg,
   type WindowPart,
 } from "../../engine/window-part.ts";
+import { textOrNull } from "../../lib/json.ts";
 import { regroup } from "../../lib/streams.ts";
 import type { RunPlan } from "../../migrate/plan/loaded-plans.ts";
 import {
@@ -20,14 +21,14 @@ import {
   type Guard,
   type Guarded,
   type Guards,
+  isOwned,
   type Trouble,
 } from "../../model/handover.ts";
 import { type Entries, IRONIC } from "../../model/journal.ts";
-import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
+import { isLoaded, type Origins, type PlannedMachine } from "../../model/plan.ts";
 import { failpoint } from "../../run/failpoint.ts";
 import { clearedOf } from "../../run/finished.ts";
-import { dutyOf, type GuardedNode, guardsOf, nodesOf } from "../handover/rules/guards.ts";
-import { AGAIN, isTakenOver, lockedBy } from "../handover/rules/judge.ts";
+import { AGAIN, isTakenOver, lockedBy, type PlannedNode } from "../handover/rules/judge.ts";
 
 /** A machine whose protection is removed or restored. */
 interface GuardChange {
@@ -77,8 +78,13 @@ function toRestore({ node, cleared }: GuardChange, current: Guarded | undefined)
       current.automated_clean === null && { automated_clean: false }),
   };
   if (Object.keys(change).length === 0) return fine;
-  const reason = otherUse(node, current);
-  if (reason === null) return { ...fine, ...busyOr(current), change };
+  const { instance_uuid = null, provision_state } = node.row;
+  const isOther = current.provision_state !== provision_state;
+  if (!isOther && current.instance_uuid === instance_uuid)
+    return { ...fine, ...busyOr(current), change };
+  const reason = isOther
+    ? `it is ${String(current.provision_state)} now`
+    : "it has a different instance now";
   const fix = "To protect it, use openstack baremetal node set --protected.";
   return { ...fine, is: "other", trouble: { state: "failed", reason, fix } };
 }
@@ -115,14 +121,6 @@ function waitsFor(holder: string): Pick<GuardPosition, "is" | "trouble"> {
   return { is: "waiting", trouble: lockedBy(holder) };
 }
 
-/** The reason why a machine is used differently now. Null if it is not. */
-function otherUse({ row }: GuardedNode, current: Guarded): string | null {
-  const planned = row.instance_uuid ?? null;
-  if (current.provision_state !== row.provision_state)
-    return `it is ${String(current.provision_state)} now`;
-  return current.instance_uuid === planned ? null : "it has a different instance now";
-}
-
 /** Fields that were cleared and not restored, by node. @throws MigrationError N2I-E112 */
 export function clearedFields(
   started: ReadonlyMap<string, StartedChange>,
@@ -151,7 +149,7 @@ export async function* runNodes(
       const nodes = batch.flatMap((machine, at) => {
         if (!isLoaded(machine) || !isSelected(machine)) return [];
         const spans = near.filter((one) => one.from <= from + at && from + at < one.to);
-        return nodesOf(machine, origins).flatMap((node) => {
+        return guardedNodes(machine, origins).flatMap((node) => {
           const exists = spans.some(
             (span) => !wasUndone(ownership, span, machine.uuid ?? "", `node:${node.uuid}`),
           );
@@ -175,13 +173,11 @@ interface Finishing extends WindowSession {
   readonly progress: (machines: number) => void;
 }
 
-/** A failure in `broke` is thrown after the report. */
-export type Finished = Awaited<ReturnType<typeof finish>>;
-
 /**
  * Removes the protection that machines have until Nova manages them, or with `undo` restores what
  * this run removed. Safe to repeat.
- * @throws MigrationError if it fails before the first change. Later failures are in `broke`
+ * @throws MigrationError if it fails before the first change. Later failures are in `broke`, to be
+ *   thrown after the report
  */
 export async function finish(
   plan: AsyncIterable<readonly GuardedNode[]>,
@@ -228,5 +224,75 @@ function tallyOf(progress: Finishing["progress"]) {
     finished: ({ stopped, broke }: WindowEnd) => ({
       ...{ changed, fine, held, untaken, gone, skipped, stopped, broke },
     }),
+  };
+}
+
+/** A machine with possible guards of this run. */
+export interface GuardedNode extends PlannedNode {
+  /** The site document sets automated_clean, so that value is kept. */
+  readonly asSite: boolean;
+  /** The machine was rolled back, so the run is complete without it. */
+  readonly optional?: true;
+}
+
+/** The action of finish for a machine, or the reason why there is none. */
+type Duty =
+  | { readonly do: "clear"; readonly change: Partial<Guards>; readonly hasGuard: boolean }
+  | { readonly do: "nothing"; readonly hasGuard: boolean; readonly reason: string | null }
+  /** No conductor manages the machine. */
+  | { readonly do: "staged" }
+  | { readonly do: "gone" };
+
+function guardedNodes(
+  { records, bm_node_id }: PlannedMachine,
+  origins: Origins,
+): readonly GuardedNode[] {
+  const isSite = (at: number): boolean => {
+    const [field, origin] = origins[at] ?? ["", ""];
+    return field === "automated_clean" && origin.startsWith("site document ");
+  };
+  return records
+    .filter(({ resource }) => resource === "node")
+    .map(({ row, origins: from }) => ({
+      ...{ uuid: String(row.uuid), bm_node_id, row },
+      asSite: from.some(isSite),
+    }));
+}
+
+/**
+ * The protection to remove: protection with our reason, and disabled cleaning that is not from the
+ * site document. A machine that the plan has in maintenance keeps its protection or, if it has
+ * none, disabled cleaning, until the operator has checked it.
+ */
+export function dutyOf({ row, asSite }: GuardedNode, found: Guarded | undefined): Duty {
+  if (found === undefined) return { do: "gone" };
+  if (isOwned(found.maintenance, found.maintenance_reason)) return { do: "staged" };
+  const isProtected = row.protected === true && typeof row.protected_reason === "string";
+  const guarded = found.protected && isProtected && found.protected_reason === row.protected_reason;
+  const isChecked = row.maintenance !== true || !found.maintenance;
+  const uncleaned = row.automated_clean === false && !asSite && found.automated_clean === false;
+  // An unprotected disk is not wiped before the operator has checked it.
+  const hasGuard = !isChecked && (guarded || uncleaned);
+  const change: Partial<Guards> = {
+    ...(guarded && isChecked && { protected: false, protected_reason: null }),
+    ...(uncleaned && (isChecked || guarded) && { automated_clean: null }),
+  };
+  if (Object.keys(change).length > 0) return { do: "clear", change, hasGuard };
+  const reason = found.protected_reason ?? "without a reason";
+  const cause = found.protected && !guarded ? `protected by another user: ${reason}` : null;
+  return { do: "nothing", hasGuard, reason: hasGuard ? IN_PLAN : cause };
+}
+
+const IN_PLAN = "in maintenance by the plan: protected, or not cleaned, until you decide";
+
+/** The plan's values of the cleared fields. */
+export function guardsOf({ row }: GuardedNode, cleared: ReadonlySet<string>): Partial<Guards> {
+  const { protected_reason } = row;
+  return {
+    ...(cleared.has("protected") && {
+      protected: true,
+      protected_reason: textOrNull(protected_reason),
+    }),
+    ...(cleared.has("automated_clean") && { automated_clean: false }),
   };
 }

@@ -19,11 +19,17 @@ import { inRun, openPlan, PLAN } from "../../run/run.ts";
 import { selectionOf } from "../../run/scope.ts";
 import { type RunSession, withLocked } from "../../run/session.ts";
 import type { Sink } from "../../run/sink.ts";
-import { dutyOf, type GuardedNode, guardsOf } from "../handover/rules/guards.ts";
 import { APPLY_FIRST, unfinished } from "../runner/pipeline.ts";
 import { createHandover, filesOf } from "../runner/run-state.ts";
 import { verifiedOf } from "../runner/status.ts";
-import { clearedFields, type Finished, finish, runNodes } from "./finish-part.ts";
+import {
+  clearedFields,
+  dutyOf,
+  finish,
+  type GuardedNode,
+  guardsOf,
+  runNodes,
+} from "./finish-part.ts";
 
 export interface FinishOptions extends TargetOptions {
   readonly run: string;
@@ -178,6 +184,8 @@ function checkLoaded({ path }: RunFolder, entries: Entries, { undo }: FinishOpti
   if (!undo && plansInIronic(entries).length === 0)
     throw new MigrationError("N2I-E320", `the load of ${path} was rolled back`);
 }
+
+type Finished = Awaited<ReturnType<typeof finish>>;
 
 function summaryOf(
   { changed, fine, held: guarded, untaken, gone: missing, skipped }: Finished,

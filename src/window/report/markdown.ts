@@ -5,8 +5,7 @@ import { FINDINGS, type Severity } from "../../model/findings.ts";
 import { stepsOf } from "../../model/nova/nova-plan.ts";
 import type { Verdict } from "../../model/plan.ts";
 import type { FoundGroup, ReportFacts } from "./rules/facts.ts";
-import { clock, nightText } from "./rules/night.ts";
-import { minute, second } from "./rules/window.ts";
+import { clock, minute, nightText, second } from "./rules/window.ts";
 
 /** Maximum of table rows, and of those in the short form. */
 const MOST = 12;

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { duration } from "../../lib/text.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
-import { available, type RunFiles } from "../../run/files/run-files.ts";
+import { available } from "../../run/files/run-files.ts";
 import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
 import { checkKind, isRun } from "../../run/files/run-kind.ts";
 import {
@@ -17,16 +17,20 @@ import { paused } from "../../run/pause.ts";
 import { changedOptions } from "../../run/saved-options.ts";
 import type { Sink } from "../../run/sink.ts";
 import { type RunStage, STAGES, stageOf } from "../../run/stages.ts";
+import { expectedIn } from "./next-step.ts";
 import {
   type CommandFunctions,
   checkDeleted,
+  type FoundRun,
   gate,
+  performed,
   planAnew,
   type RunCommandOptions,
+  type RunProgress,
+  reachesStage,
   saveDecisions,
-} from "./command-lines.ts";
-import { expectedIn } from "./next-step.ts";
-import { performed, type RunProgress, wasEverStaged } from "./perform-stage.ts";
+  wasEverStaged,
+} from "./perform-stage.ts";
 import { EXTRACT, isDecision, machinesNotInIronic, nextOf, stepOf } from "./pipeline.ts";
 import { filesOf } from "./run-state.ts";
 
@@ -63,41 +67,42 @@ export async function runStages(
   let before = "";
   let saved = false;
   for (;;) {
-    const { run, files, ...at } = await currentStep(options.run);
+    const found = await foundAt(options.run);
+    const due = found === null ? EXTRACT : stepOf(found.files);
     // The plan's options are not needed before that stage.
     const step =
-      run === null || isBeyond("plan", options.until)
-        ? at.step
-        : await plannedStep(run, files, at.step, options, commands);
+      found === null || !reachesStage("plan", options)
+        ? due
+        : await plannedStep(found, due, options, commands);
     // Refused options are not saved.
-    if (!saved && run !== null) await saveDecisions(options);
-    saved = run !== null;
+    if (!saved && found !== null) await saveDecisions(options);
+    saved = found !== null;
     if (step === null) {
-      if (run !== null && (await closeWindow(run))) sink.report("The window is closed.");
-      for (const line of files === null ? [] : machinesNotInIronic(files)) sink.report(line);
+      if (found !== null && (await closeWindow(found.run))) sink.report("The window is closed.");
+      for (const line of found === null ? [] : machinesNotInIronic(found.files)) sink.report(line);
       return { ended: "done", at: null, status: 0 };
     }
-    const position = positionKey(step, files);
+    const position = positionKey(step, found);
     if (position === before)
       throw gate(`${stageOf(step) ?? step.command} succeeded, but must be repeated`);
     before = position;
-    const ended = await continueRun(of, run, step, files);
+    const ended = await continueRun(of, found, step);
     if (ended !== null) return ended;
   }
 }
 
-/** The current step of a run. A new run starts with extract. */
-async function currentStep(path: string) {
-  if (!existsSync(path)) return { run: null, step: EXTRACT, files: null };
+/** The run in a folder. Null for a new run, which starts with extract. */
+async function foundAt(path: string): Promise<FoundRun | null> {
+  if (!existsSync(path)) return null;
   const run = await openRun(path, { create: false });
   // A folder that contains only hooks becomes a run by extract.
   if (await isRun(run)) await checkKind(run, { kind: "migration" }, "run");
   const { files } = await filesOf(run, { run: path });
-  return { run, step: stepOf(files), files };
+  return { run, files };
 }
 
-function positionKey(step: NextStep, files: RunFiles | null): string {
-  const { snapshot, plan, journal, verified, hasReadings } = files ?? {};
+function positionKey(step: NextStep, found: FoundRun | null): string {
+  const { snapshot, plan, journal, verified, hasReadings } = found?.files ?? {};
   const entries = available(journal)?.entries.length;
   return JSON.stringify([step, snapshot, plan, entries, verified, hasReadings]);
 }
@@ -105,73 +110,66 @@ function positionKey(step: NextStep, files: RunFiles | null): string {
 /** @returns null to continue */
 async function continueRun(
   of: RunProgress,
-  run: RunFolder | null,
+  found: FoundRun | null,
   step: NextStep,
-  files: RunFiles | null,
 ): Promise<RunEnd | null> {
   const stage = stageOf(step);
-  if (stage === null || isDecision(step)) {
-    const next = files === null ? "" : nextOf(files);
-    throw gate(`the next step is your decision: ${next}`);
-  }
+  if (stage === null || isDecision(step))
+    throw gate(`the next step is your decision: ${found === null ? "" : nextOf(found.files)}`);
   if (step.again !== undefined) {
     const again = `${stage}: ${step.again}`;
     if (of.again.has(again)) throw gate(`${again}; it was already repeated once`);
     of.again.add(again);
   }
-  const plan = available(files?.plan)?.sha256 ?? null;
+  const plan = available(found?.files.plan)?.sha256 ?? null;
   if (stage === "apply" && plan !== null && of.applied === plan)
     throw gate(
       "apply ended without some machines of the plan, which it named. Fix the causes, or exclude the machines from a new plan",
     );
   const first = stage === "apply" && step.options === undefined;
-  const stages = first ? checkedFirst(of, files) : [stage];
+  const stages = first ? checkedFirst(of, found) : [stage];
   for (const each of stages) {
-    if (isBeyond(each, of.options.until)) return { ended: "until", at: each, status: 0 };
-    if (stage === "apply" && each === stages[0] && run !== null)
-      await checkDeleted(run, step, files);
-    const ended = await runStage(of, run, each, { step, files });
+    if (!reachesStage(each, of.options)) return { ended: "until", at: each, status: 0 };
+    if (stage === "apply" && each === stages[0] && found !== null) await checkDeleted(found, step);
+    const ended = await runStage(of, found, each, step);
     if (ended !== null) return ended;
   }
   return null;
 }
 
 /** check needs Ironic's database. */
-function checkedFirst({ sink }: RunProgress, files: RunFiles | null): readonly RunStage[] {
-  if (files?.rest !== true) return ["check", "apply"];
+function checkedFirst({ sink }: RunProgress, found: FoundRun | null): readonly RunStage[] {
+  if (found?.files.rest !== true) return ["check", "apply"];
   sink.report(
     "Over REST, check is skipped because it reads Ironic's database. apply has its own checks.",
   );
   return ["apply"];
 }
 
-function isBeyond(stage: RunStage, until: RunStage | undefined): boolean {
-  return until !== undefined && STAGES.indexOf(stage) > STAGES.indexOf(until);
-}
-
 async function runStage(
   of: RunProgress,
-  run: RunFolder | null,
+  found: FoundRun | null,
   stage: RunStage,
-  at: { readonly step: NextStep; readonly files: RunFiles | null },
+  step: NextStep,
 ): Promise<RunEnd | null> {
   const { options, sink } = of;
+  const run = found?.run ?? null;
   await paused(options.pauseFile, sink);
   // A run that stops before apply stops no service and opens no window.
-  const writes = !isBeyond("apply", options.until);
+  const writes = reachesStage("apply", options);
   if (run !== null && writes && STAGES.indexOf(stage) >= STAGES.indexOf("check"))
     await inWindow(of, run);
-  const stages = stagesOf(options, at.files);
-  sink.stage(stages, stages.indexOf(stage), await takes(run, stage, at.files, options.watch));
+  const stages = stagesOf(options, found);
+  sink.stage(stages, stages.indexOf(stage), await takes(found, stage, options.watch));
   if (run === null) sink.report(`${options.run} has no run yet. It begins with ${stage}.`);
-  if (at.step.again !== undefined) sink.report(`${stage} is repeated: ${at.step.again}.`);
+  if (step.again !== undefined) sink.report(`${stage} is repeated: ${step.again}.`);
   const stopped: RunEnd = { ended: "stopped", at: stage, status: null };
   if (run !== null && !(await runHook(run, "before", stage, options.hookTimeout, sink)))
     return stopped;
-  const status = await recorded(run, stage, () => performed(of, run, stage, { ...at, writes }));
+  const status = await recorded(run, stage, () => performed(of, found, stage, step));
   // If old readings prevented apply, the next step is determined again.
   if (status === null) return null;
-  if (stage === "apply") of.applied = available(at.files?.plan)?.sha256 ?? null;
+  if (stage === "apply") of.applied = available(found?.files.plan)?.sha256 ?? null;
   if (INTERRUPTED.includes(status)) return { ...stopped, status };
   const fine = CONTINUES[stage] ?? (stage === "apply" && options.skipBlocked ? [0, 3] : [0]);
   if (!fine.includes(status)) return { ended: "gate", at: stage, status };
@@ -179,8 +177,10 @@ async function runStage(
   return (await runHook(now, "after", stage, options.hookTimeout, sink)) ? null : stopped;
 }
 
-function stagesOf(options: RunCommandOptions, files: RunFiles | null): readonly RunStage[] {
-  const staged = options.staged || files?.handover != null || wasEverStaged(files);
+function stagesOf(options: RunCommandOptions, found: FoundRun | null): readonly RunStage[] {
+  const files = found?.files;
+  const staged =
+    options.staged || files?.handover != null || (files !== undefined && wasEverStaged(files));
   const loaded = staged ? [] : ["handover"];
   const skipped = files?.rest === true ? ["check", "handover", "takeover"] : loaded;
   return STAGES.filter((stage) => !skipped.includes(stage));
@@ -219,25 +219,23 @@ async function recorded(
 
 /** The measured duration of a stage. Null if it is unknown or depends on the operator. */
 async function takes(
-  run: RunFolder | null,
+  found: FoundRun | null,
   stage: RunStage,
-  files: RunFiles | null,
   watch?: number,
 ): Promise<string | null> {
-  if (run === null || files === null || "missing" in files.journal) return null;
-  const { seconds } = await expectedIn(run, files, stage, watch);
+  if (found === null || "missing" in found.files.journal) return null;
+  const { seconds } = await expectedIn(found.run, found.files, stage, watch);
   return seconds === null ? null : duration(seconds);
 }
 
 /** The next step, or plan if the options of the plan changed. @throws MigrationError N2I-E328 */
 async function plannedStep(
-  run: RunFolder,
-  files: RunFiles | null,
+  { run, files }: FoundRun,
   step: NextStep | null,
   argv: RunCommandOptions,
   clients: CommandFunctions,
 ): Promise<NextStep | null> {
-  if (files === null || "missing" in files.plan) return step;
+  if ("missing" in files.plan) return step;
   const planOptions = pick(argv, FOR_STAGES.plan);
   const options: { readonly site?: string } = await clients.options("plan", {
     run: argv.run,

@@ -9,7 +9,7 @@ import {
   desiredSettings,
   differingHosts,
   judgeSettings,
-} from "../../../src/window/config/judge.ts";
+} from "../../../src/window/config/config.ts";
 
 const DOC = await loadSettings();
 const wanted = (release: string, exactFilters = false, part?: SettingsPart) =>

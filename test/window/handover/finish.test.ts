@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Guarded, type Guards, STAGED } from "../../../src/model/handover.ts";
 import type { Entry } from "../../../src/model/journal.ts";
-import { finish } from "../../../src/window/finish/finish-part.ts";
-import type { GuardedNode } from "../../../src/window/handover/rules/guards.ts";
+import { finish, type GuardedNode } from "../../../src/window/finish/finish-part.ts";
 import { CLEAR, FREE, finishingIn, PLANNED } from "./guarded.ts";
 
 type Finishing = Parameters<typeof finish>[1];

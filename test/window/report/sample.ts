@@ -4,9 +4,9 @@ import { type Finding, type FindingCode, finding } from "../../../src/model/find
 import { WINDOW_PACE } from "../../../src/model/handover.ts";
 import type { PlannedMachine, Verdict } from "../../../src/model/plan.ts";
 import type { NovaTotals, Reported, ReportFacts } from "../../../src/window/report/rules/facts.ts";
-import { nightOf } from "../../../src/window/report/rules/night.ts";
 import { createTotals } from "../../../src/window/report/rules/tally.ts";
 import { judge } from "../../../src/window/report/rules/verdict.ts";
+import { nightOf } from "../../../src/window/report/rules/window.ts";
 
 /** What a database may hold for a name: markup, quotes, line ends, another reading direction. */
 export const HOSTILE = `</script><script>alert(1)</script>"'\`|*_<img src=x onerror=alert(2)>\u2028\u202egnp\u0000\n--><!--`;

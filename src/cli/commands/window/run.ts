@@ -1,5 +1,5 @@
 import { MigrationError } from "../../../lib/error.ts";
-import { type CommandFunctions, runAgain } from "../../../window/runner/command-lines.ts";
+import { type CommandFunctions, runAgain } from "../../../window/runner/perform-stage.ts";
 import { type RunEnd, runStages } from "../../../window/runner/runner.ts";
 import type { RunArgs } from "../../options/window/run.ts";
 import { exitWith, printMessage, sinkOf } from "../shared.ts";

@@ -1,6 +1,6 @@
 import { FOR_STAGES } from "../../../run/next.ts";
 import { STAGES } from "../../../run/stages.ts";
-import type { RunCommandOptions } from "../../../window/runner/command-lines.ts";
+import type { RunCommandOptions } from "../../../window/runner/perform-stage.ts";
 import type { Voice } from "../../commands/shared.ts";
 import { type Declared, flag, grouped, number, type OptionTable, string } from "../declared.ts";
 import { powerOptions } from "../extract.ts";

@@ -8,8 +8,7 @@ import type {
   NovaTotals,
   ReportFacts,
 } from "../rules/facts.ts";
-import { nightText } from "../rules/night.ts";
-import { second } from "../rules/window.ts";
+import { nightText, second } from "../rules/window.ts";
 import { type Cell, cell, code, escaped, isolated, section, table } from "./markup.ts";
 
 /** Rows of a table of causes, more than any real deployment has. */

@@ -7,15 +7,16 @@ import { finding } from "../../../../src/model/findings.ts";
 import { USUAL_PACE, WINDOW_PACE } from "../../../../src/model/handover.ts";
 import type { PlannedMachine } from "../../../../src/model/plan.ts";
 import type { Totals } from "../../../../src/window/report/rules/facts.ts";
+import { createTotals } from "../../../../src/window/report/rules/tally.ts";
+import { type CurrentState, judge } from "../../../../src/window/report/rules/verdict.ts";
 import {
   clock,
+  forecast,
   nightOf,
   nightText,
   plannedWindow,
-} from "../../../../src/window/report/rules/night.ts";
-import { createTotals } from "../../../../src/window/report/rules/tally.ts";
-import { type CurrentState, judge } from "../../../../src/window/report/rules/verdict.ts";
-import { forecast, stepOf } from "../../../../src/window/report/rules/window.ts";
+  stepOf,
+} from "../../../../src/window/report/rules/window.ts";
 import { accepted, COUNTS, HEADER, MACHINES, machineOf } from "../sample.ts";
 
 const BEFORE: CurrentState = { load: "none", staged: 0, verified: "no", ended: false };

@@ -33,12 +33,48 @@ import {
 const UNPLACED = { allocated: new Map(), providers: [] };
 const AT_402 = nova({ version: 402 });
 
-/** Of rights, and of what later Novas have elsewhere. */
-const CASES_RIGHTS: CheckCases = {
+const applies = (more: Partial<PlanApplies>) => plan({ applies: { ...PLAN.applies, ...more } });
+
+/** Nova of Newton, whose aggregates are in nova_api. */
+const NEWTON = { ...NOVA, version: 334 };
+const placed = (...on: readonly { uuid: string; name: string }[]) => ({
+  allocated: new Map([[INSTANCE, on]]),
+  providers: [{ uuid: "p-1", name: NODE }],
+});
+
+const MOVE = { nova: { ...MOVED, hosted: new Map([[INSTANCE, { host: "c-9", node: NODE }]]) } };
+const GOES = { ...LINE, host: "c-9" };
+const OLD_NOVA = nova({ evacuations: null, instances: [{ ...TENANT, host: "c-9" }] });
+const ROW = { id: 2, uuid: "a-2", service_host: "c-2", instance_uuid: "b-2", task_state: "active" };
+const QUEUED = nova({ queued: [{ instance: "b-1", text: "stop of some time waits" }] });
+const POWERING = { ...TENANT, task_state: "powering-off" };
+const PAIR = {
+  bm: { ...BM, nodes: [...BM.nodes.slice(0, 1), ROW] },
+  ...plan({ machines: [LINE, { ...LINE, uuid: "a-2", instance_uuid: "b-2", host: "c-2" }] }),
+};
+const TWO = nova({
+  instances: [TENANT, { ...TENANT, uuid: "b-2", node: "a-2", host: "c-2" }],
+  beats: [BEAT, { ...BEAT, id: 2, host: "c-2" }],
+});
+
+const UNKNOWN = new Map(["N2I-D201", "N2I-D402"].map((code) => [code, false]));
+const LOCAL = { ironic: { ...LATER, local: true } };
+const TWO_HOSTS = node({ service_host: "c-2" });
+
+/** Of rights, of what apply would refuse, of where instances are, of later Novas and of the cloud. */
+export const OTHER_CASES: CheckCases = {
   "Evacuation records": [
     warns(
       nova({ version: 302, evacuations: null }),
       /they cannot be read.*GRANT SELECT on migrations/s,
+    ),
+    fails(
+      OLD_NOVA,
+      /every instance on its machines that has a different host\. Instances .*b-1 under c-9.*--compute-host/s,
+    ),
+    passes(
+      nova({ evacuations: null }),
+      /does not keep evacuation records.* No instance will have a different host/,
     ),
   ],
   "Attached volumes": [warns(nova({ volumes: null }), /GRANT SELECT on block_device_mapping/)],
@@ -47,6 +83,23 @@ const CASES_RIGHTS: CheckCases = {
       { ...nova({ aggregates: null }), ...moved() },
       /aggregate_hosts cannot be read with --nova-db\./,
     ),
+    warns(
+      { nova: { ...NEWTON, ...RACK }, ...moved({ joins: [{ host: "c-9", id: 3 }] }) },
+      /^Aggregates of nova 334 are in nova_api, which was not read\.\nFix: specify --nova-api-db$/,
+    ),
+    warns(
+      { nova: NEWTON, api: { ...API, ...RACK }, ...moved() },
+      /rack7: c-1 is a member, c-9 will not be\.\nFix: openstack aggregate add host/,
+    ),
+    passes({ nova: { ...NEWTON, ...RACK }, api: { ...API, aggregates: [] }, ...moved() }, /^null$/),
+    warns({ ...nova(RACK), ...TWO_HOSTS }, /c-1 in rack7.*--compute-host/s),
+    warns({ ...nova(RACK), ...moved() }, /c-9 will not be/),
+    passes({ ...nova(RACK), ...moved({ joins: [{ host: "c-9", id: 3 }] }) }, /^null$/),
+    warns(
+      { ...nova(RACK), ...moved({ moves: new Map([["c-1", new Set(["c-9", "c-8"])]]) }) },
+      /^.* \(2\): .*c-9 will not be, .*c-8 will not be/,
+    ),
+    passes(nova(RACK), /No host/),
   ],
   Flavors: [
     warns(
@@ -62,8 +115,44 @@ const CASES_RIGHTS: CheckCases = {
       { ...AT_402, api: { ...API, flavors: [SPEC], flavorIds: new Set([3]) } },
       /baremetal.*--nova-api-db DB.*D230/s,
     ),
+    warns(
+      {
+        ...nova({ flavors: [{ ...SPEC, id: 4, flavor: "it's half" }] }),
+        ...moved({ flavors: new Set() }),
+      },
+      /--deploy-ramdisk ID --flavor 'it'\\''s half' \(N2I-D230/,
+    ),
+    warns(
+      nova({ flavors: [SPEC, { ...SPEC, step: "specs:5" }] }),
+      /--deploy-ramdisk ID \(N2I-D231\)$/,
+    ),
+    warns(nova({ flavors: [SPEC] }), /baremetal.*D230/s),
+    passes(nova({ flavors: [{ ...SPEC, value: "new" }] }), /1 flavor has deploy images/),
+    passes({ ...nova({ flavors: [SPEC] }), ...moved() }, /apply changes/),
+    warns(
+      { ...nova({ flavors: [SPEC] }), plan: null },
+      /without a plan Ironic.s images are unknown/,
+    ),
+    passes({ ...nova({ flavors: [SPEC] }), ironic: LATER }, /zed ignores/),
   ],
-  Allocations: [warns({ computes: null, placement: UNPLACED }, /compute_nodes cannot be read/)],
+  Allocations: [
+    warns({ computes: null, placement: UNPLACED }, /compute_nodes cannot be read/),
+    fails(
+      { placement: { ...placed({ uuid: "p-9", name: "kvm-1" }), providers: [] } },
+      /b-1 on kvm-1, its machine is a-1\.\nFix: openstack resource provider allocation delete/,
+    ),
+    passes({ placement: placed({ uuid: "p-1", name: NODE }) }, /^null$/),
+    fails(
+      { placement: UNPLACED, classless: new Set([INSTANCE]) },
+      /b-1 \(its embedded flavor has no resources:CUSTOM_\*, its machine has no provider\).*db ironic_flavor_migration --resource_class CLASS --all \(Pike 16\.0\.2 to Victoria\), .*--host HOST --node NODE instead of --all.*heal_allocations/s,
+    ),
+    warns({ ironic: LATER }, /--placement-db/),
+    fails({ placement: UNPLACED }, /b-1.*heal_allocations/s),
+    fails(
+      { placement: placed({ uuid: "p-1", name: NODE }), computes: new Map([[NODE, "p-2"]]) },
+      /p-1 of node a-1, whose compute node is p-2/,
+    ),
+  ],
   Privileges: [
     fails(
       { api: { ...API, forbidden: mayNot("DELETE flavor_extra_specs") } },
@@ -79,12 +168,6 @@ const CASES_RIGHTS: CheckCases = {
       / were not checked\..*specify --nova-api-db$/s,
     ),
   ],
-};
-
-const applies = (more: Partial<PlanApplies>) => plan({ applies: { ...PLAN.applies, ...more } });
-
-/** What apply would refuse, or leave out, before anybody waits for it in the window. */
-const CASES_APPLIES: CheckCases = {
   "Plan can be applied": [
     passes({}, /3 min old.*2 machines load, 0 already in Ironic/s),
     fails(
@@ -107,40 +190,6 @@ const CASES_APPLIES: CheckCases = {
     passes(applies({ readings: null }), /^2 machines load/),
     warns({ plan: null }, /Not compared with a plan/),
   ],
-};
-
-/** Nova of Newton, whose aggregates are in nova_api. */
-const NEWTON = { ...NOVA, version: 334 };
-const placed = (...on: readonly { uuid: string; name: string }[]) => ({
-  allocated: new Map([[INSTANCE, on]]),
-  providers: [{ uuid: "p-1", name: NODE }],
-});
-/** Of the rows about the databases only later Novas have. */
-const LATER_CASES: CheckCases = {
-  Aggregates: [
-    warns(
-      { nova: { ...NEWTON, ...RACK }, ...moved({ joins: [{ host: "c-9", id: 3 }] }) },
-      /^Aggregates of nova 334 are in nova_api, which was not read\.\nFix: specify --nova-api-db$/,
-    ),
-    warns(
-      { nova: NEWTON, api: { ...API, ...RACK }, ...moved() },
-      /rack7: c-1 is a member, c-9 will not be\.\nFix: openstack aggregate add host/,
-    ),
-    passes({ nova: { ...NEWTON, ...RACK }, api: { ...API, aggregates: [] }, ...moved() }, /^null$/),
-  ],
-  Flavors: [
-    warns(
-      {
-        ...nova({ flavors: [{ ...SPEC, id: 4, flavor: "it's half" }] }),
-        ...moved({ flavors: new Set() }),
-      },
-      /--deploy-ramdisk ID --flavor 'it'\\''s half' \(N2I-D230/,
-    ),
-    warns(
-      nova({ flavors: [SPEC, { ...SPEC, step: "specs:5" }] }),
-      /--deploy-ramdisk ID \(N2I-D231\)$/,
-    ),
-  ],
   "Instance mappings": [
     fails(
       { ironic: LATER, api: { ...API, cellless: new Set([INSTANCE]) } },
@@ -150,42 +199,6 @@ const LATER_CASES: CheckCases = {
     passes({ ironic: LATER, api: { ...API, mapped: new Set([INSTANCE]) } }, /^null$/),
     fails({ api: API }, /b-1.*map_instances/s),
   ],
-  Allocations: [
-    fails(
-      { placement: { ...placed({ uuid: "p-9", name: "kvm-1" }), providers: [] } },
-      /b-1 on kvm-1, its machine is a-1\.\nFix: openstack resource provider allocation delete/,
-    ),
-    passes({ placement: placed({ uuid: "p-1", name: NODE }) }, /^null$/),
-    fails(
-      { placement: UNPLACED, classless: new Set([INSTANCE]) },
-      /b-1 \(its embedded flavor has no resources:CUSTOM_\*, its machine has no provider\).*db ironic_flavor_migration --resource_class CLASS --all \(Pike 16\.0\.2 to Victoria\), .*--host HOST --node NODE instead of --all.*heal_allocations/s,
-    ),
-    warns({ ironic: LATER }, /--placement-db/),
-    fails({ placement: UNPLACED }, /b-1.*heal_allocations/s),
-    fails(
-      { placement: placed({ uuid: "p-1", name: NODE }), computes: new Map([[NODE, "p-2"]]) },
-      /p-1 of node a-1, whose compute node is p-2/,
-    ),
-  ],
-};
-
-const MOVE = { nova: { ...MOVED, hosted: new Map([[INSTANCE, { host: "c-9", node: NODE }]]) } };
-const GOES = { ...LINE, host: "c-9" };
-const OLD_NOVA = nova({ evacuations: null, instances: [{ ...TENANT, host: "c-9" }] });
-const ROW = { id: 2, uuid: "a-2", service_host: "c-2", instance_uuid: "b-2", task_state: "active" };
-const QUEUED = nova({ queued: [{ instance: "b-1", text: "stop of some time waits" }] });
-const POWERING = { ...TENANT, task_state: "powering-off" };
-const PAIR = {
-  bm: { ...BM, nodes: [...BM.nodes.slice(0, 1), ROW] },
-  ...plan({ machines: [LINE, { ...LINE, uuid: "a-2", instance_uuid: "b-2", host: "c-2" }] }),
-};
-const TWO = nova({
-  instances: [TENANT, { ...TENANT, uuid: "b-2", node: "a-2", host: "c-2" }],
-  beats: [BEAT, { ...BEAT, id: 2, host: "c-2" }],
-});
-
-/** Of the rows about where instances are. */
-const CASES_PLACES: CheckCases = {
   "Hosts of instances": [
     passes({}, /^1 instance has the nova-compute host of the machine/),
     fails(
@@ -229,16 +242,6 @@ const CASES_PLACES: CheckCases = {
     ),
     warns({ ...QUEUED, ...found("N2I-D243", true) }, /as you accepted/),
   ],
-  "Evacuation records": [
-    fails(
-      OLD_NOVA,
-      /every instance on its machines that has a different host\. Instances .*b-1 under c-9.*--compute-host/s,
-    ),
-    passes(
-      nova({ evacuations: null }),
-      /does not keep evacuation records.* No instance will have a different host/,
-    ),
-  ],
   "nova-compute stopped": [
     fails({ ...later({ host: "c-9", report_count: 11 }), ...plan(MOVE) }, /c-9 \(report_count 11/),
     fails(
@@ -273,16 +276,6 @@ const CASES_PLACES: CheckCases = {
       plan({ machines: [...PLAN.machines, { ...LINE, uuid: "a-9" }] }),
       /node a-9 is planned, but no longer in nova_bm/,
     ),
-  ],
-};
-
-const UNKNOWN = new Map(["N2I-D201", "N2I-D402"].map((code) => [code, false]));
-const LOCAL = { ironic: { ...LATER, local: true } };
-const TWO_HOSTS = node({ service_host: "c-2" });
-
-/** Of the rows about the cloud around the machines. */
-const CASES_MORE: CheckCases = {
-  "Instances planned and loaded": [
     fails(line({ instance_uuid: "b-7" }), /b-7 in the plan/),
     fails(line({ instance_uuid: null }), /none in the plan/),
     passes(line({ blocked: true }), /1 in nova_bm, 0 in the plan/),
@@ -294,16 +287,6 @@ const CASES_MORE: CheckCases = {
   "Target empty or ours": [
     warns({ ...loaded(), ...plan({ allowOtherNodes: true }) }, /plan --allow-other-nodes/),
   ],
-  Flavors: [
-    warns(nova({ flavors: [SPEC] }), /baremetal.*D230/s),
-    passes(nova({ flavors: [{ ...SPEC, value: "new" }] }), /1 flavor has deploy images/),
-    passes({ ...nova({ flavors: [SPEC] }), ...moved() }, /apply changes/),
-    warns(
-      { ...nova({ flavors: [SPEC] }), plan: null },
-      /without a plan Ironic.s images are unknown/,
-    ),
-    passes({ ...nova({ flavors: [SPEC] }), ironic: LATER }, /zed ignores/),
-  ],
   Images: [
     warns(tenants({ image: null }), /b-1 has no image/),
     fails(found("N2I-D402", false), /a-1 lacks an image/),
@@ -314,16 +297,6 @@ const CASES_MORE: CheckCases = {
     warns({ glance: new Map([["i-1", ""]]) }, /i-1 does not exist/),
     warns(HEAD ? { glance: HEAD } : {}, /E204 the reason/),
   ],
-  Aggregates: [
-    warns({ ...nova(RACK), ...TWO_HOSTS }, /c-1 in rack7.*--compute-host/s),
-    warns({ ...nova(RACK), ...moved() }, /c-9 will not be/),
-    passes({ ...nova(RACK), ...moved({ joins: [{ host: "c-9", id: 3 }] }) }, /^null$/),
-    warns(
-      { ...nova(RACK), ...moved({ moves: new Map([["c-1", new Set(["c-9", "c-8"])]]) }) },
-      /^.* \(2\): .*c-9 will not be, .*c-8 will not be/,
-    ),
-    passes(nova(RACK), /No host/),
-  ],
   "Boot from the network": [
     fails({ ...LOCAL, plan: null }, /a-1/),
     fails({ ...LOCAL, ...found("N2I-D403", false) }, /bm_nodes\.id=1 a-1.*N2I-D403/s),
@@ -331,5 +304,3 @@ const CASES_MORE: CheckCases = {
     passes(LOCAL, /^null$/),
   ],
 };
-
-export const OTHER_CASES = [CASES_MORE, CASES_APPLIES, CASES_RIGHTS, CASES_PLACES, LATER_CASES];

@@ -138,7 +138,7 @@ const OWN_CASES: CheckCases = {
     passes(ironic({ keys: [KEY] }), /^A rollback will not be slow\.$/),
   ],
 };
-const CASES = [...OTHER_CASES, OWN_CASES].flatMap((cases) =>
+const CASES = [OTHER_CASES, OWN_CASES].flatMap((cases) =>
   Object.entries(cases).flatMap(([title, some]) => some.map((one) => [title, ...one] as const)),
 );
 

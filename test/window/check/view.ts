@@ -39,25 +39,12 @@ export const BM = {
 } satisfies BmFacts;
 export const BEAT = { id: 1, host: "c-1", report_count: 10, last_seen_up: null };
 export const TENANT = {
-  uuid: INSTANCE,
-  host: "c-1",
-  node: NODE,
-  vm_state: "active",
-  task_state: null,
-  deleted: false,
-  image: "i-1",
+  ...{ uuid: INSTANCE, host: "c-1", node: NODE, vm_state: "active", task_state: null },
+  ...{ deleted: false, image: "i-1" },
 };
 export const NOVA: NovaFacts = {
-  ...{ version: 254, instances: [TENANT], volumes: [], evacuations: [] },
-  ...{
-    beats: [BEAT],
-    later: [BEAT],
-    queued: [],
-    unqueued: null,
-    flavors: [],
-    aggregates: [],
-    forbidden: MAY,
-  },
+  ...{ version: 254, instances: [TENANT], volumes: [], evacuations: [], flavors: [] },
+  ...{ beats: [BEAT], later: [BEAT], queued: [], unqueued: null, aggregates: [], forbidden: MAY },
 };
 export const LOADED = {
   ...{ uuid: NODE, instance_uuid: INSTANCE, maintenance: false, staged: false },
@@ -82,37 +69,15 @@ export const PLAN: PlanFacts = {
     ...{ loads: 2, existing: 0, blocked: [], conflicts: [], skipsBlocked: false, fresh: true },
     readings: { same: true, minutes: 3 },
   },
-  madeFor: new Map([["--nova-db", HERE]]),
-  machines: MACHINES,
-  ...{
-    skipped: new Set(),
-    ...{
-      allowOtherNodes: false,
-      ports: 4,
-      takeOvers: 1,
-      paired: false,
-      release: "juno",
-      traits: false,
-    },
-    images: new Set(["new"]),
-    made: new Set(),
-    nova: null,
-  },
+  ...{ madeFor: new Map([["--nova-db", HERE]]), machines: MACHINES, skipped: new Set() },
+  ...{ allowOtherNodes: false, ports: 4, takeOvers: 1, paired: false, release: "juno" },
+  ...{ traits: false, images: new Set(["new"]), made: new Set(), nova: null },
 };
 export const READY: CheckView = {
   ...{ watched: 60, pace: null },
   pairing: { allowed: "rule", why: "nova 254, nova_bm 10, ironic juno", requested: false },
-  ...server(40),
-  ...{ bm: BM, nova: NOVA, ironic: IRONIC },
-  ...{
-    plan: PLAN,
-    loadedNodes: new Set<string>(),
-    api: null,
-    placement: null,
-    computes: new Map(),
-  },
-  classless: new Set(),
-  glance: null,
+  ...{ ...server(40), bm: BM, nova: NOVA, ironic: IRONIC, plan: PLAN, api: null, glance: null },
+  ...{ loadedNodes: new Set(), placement: null, computes: new Map(), classless: new Set() },
   run: { path: "/srv/m1", is: "run", free: 1e12 },
 };
 export const ALIVE = { hostname: "cond-1", group: "", alive: true, drivers: [] };
@@ -140,14 +105,8 @@ export const MOVED = {
   ...{ joins: [], statements: new Map(), api: new Map() },
 };
 export const API = {
-  ...{
-    mapped: new Set<string>(),
-    cellless: new Set<string>(),
-    aggregates: null,
-    forbidden: MAY,
-    flavors: [],
-    flavorIds: new Set<number>(),
-  },
+  ...{ mapped: new Set<string>(), cellless: new Set<string>(), flavorIds: new Set<number>() },
+  ...{ aggregates: null, forbidden: MAY, flavors: [] },
 };
 export const RACK = { aggregates: [{ host: "c-1", id: 3, name: "rack7" }] };
 export const LATER = { ...IRONIC, release: "zed", cells: true, flavored: false, clustered: false };

@@ -1,8 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { takenOverText } from "../../../src/cli/views/verify.ts";
+import { loadMappings } from "../../../src/migrate/open/documents.ts";
+import { preflight } from "../../../src/migrate/plan/rules/preflight.ts";
+import type { Transformed } from "../../../src/migrate/transform/transform.ts";
 import { type ObservedNode, STAGED } from "../../../src/model/handover.ts";
+import type { EnabledInterface, Service } from "../../../src/model/ironic/service.ts";
 import { judge, overdue } from "../../../src/window/handover/rules/judge.ts";
-import { ROW } from "./world.ts";
+import { missingKeys, noStates, observe } from "../../../src/window/handover/rules/observe.ts";
+import { reasonNoConductor } from "../../../src/window/handover/rules/successors.ts";
+import { ironic, ROW } from "./world.ts";
 
 const LAB = { hostname: "lab", alive: true };
 const DEAD = { hostname: "lab", alive: false };
@@ -98,4 +105,86 @@ test("a free machine that no living conductor would work with is not handed over
   assert.deepEqual([state, why], ["waiting", dead]);
   assert.equal(judge(FREE, ROW, dead).state, "staged");
   assert.equal(judge(ACTIVE, { ...IDLE, taker: LAB }, dead).state, "done");
+});
+
+const deploy = (hostname: string | null, name: string): EnabledInterface => ({
+  ...{ hostname, driver: "ipmi" },
+  ...{ type: "deploy", name },
+});
+
+/** One that is dead, of the default group, and one of a rack. */
+const service = (...interfaces: readonly EnabledInterface[]): Service => ({
+  conductors: [
+    { hostname: "old", group: "", alive: false, drivers: ["ipmi"] },
+    { hostname: "rack", group: "rack7", alive: true, drivers: ["ipmi"] },
+  ],
+  ...{ interfaces, reserved: [] },
+});
+
+const row = { uuid: "u1", driver: "ipmi", conductor_group: "rack7", deploy_interface: "iscsi" };
+
+test("an interface counts as enabled where a conductor that could take the machine has it", () => {
+  const elsewhere = service(deploy("old", "iscsi"), deploy("rack", "direct"));
+  const why = reasonNoConductor(elsewhere, row) ?? "";
+  assert.match(why, /no live conductor in group "rack7" enables deploy_interface iscsi/);
+  assert.equal(reasonNoConductor(service(deploy("rack", "iscsi")), row), null);
+  assert.equal(reasonNoConductor(service(deploy(null, "iscsi")), row), null);
+});
+
+test("plan blocks a machine whose interface only a conductor of another group enables", () => {
+  const codes = (...interfaces: readonly EnabledInterface[]) => {
+    const desired = [{ id: "node:u1", resource: "node", row }];
+    // As much of a machine as is looked at.
+    const machine = { desired, findings: [] } as unknown as Transformed;
+    const { findings } = preflight(service(...interfaces), false).machine(machine);
+    return findings.map(({ code }) => code);
+  };
+  assert.deepEqual(codes(deploy("old", "iscsi"), deploy("rack", "direct")), ["N2I-D421"]);
+  assert.deepEqual(codes(deploy("old", "direct"), deploy("rack", "iscsi")), []);
+});
+
+const { releases } = await loadMappings();
+const IMAGE = ["instance_info.image_source"];
+const KILO = ["instance_info.root_gb", "driver_info.deploy_kernel", "driver_info.deploy_ramdisk"];
+const JUNO = KILO.map((name) => name.replace(".deploy_", ".pxe_deploy_"));
+const ROOT = ["driver_internal_info.root_uuid_or_disk_id"];
+
+function lacks(release: string, row = {}, root: string | null = null, held: string[] = []) {
+  const known = releases.find(({ doc }) => doc.release === release);
+  assert.ok(known);
+  return missingKeys(known.doc, { ...ACTIVE, ...row }, root, new Set(held));
+}
+
+test("what a takeover needs is what the release's takeover reads", () => {
+  assert.deepEqual(lacks("juno"), [...IMAGE, ...JUNO, "root_uuid (juno keeps none)"]);
+  assert.deepEqual(lacks("juno", {}, "c0"), [...IMAGE, ...JUNO]);
+  assert.deepEqual(lacks("kilo"), [...IMAGE, ...KILO, ...ROOT]);
+  assert.deepEqual(lacks("newton"), [...IMAGE, ...ROOT]);
+  assert.deepEqual(lacks("yoga", {}, "c0", IMAGE), ROOT);
+  assert.deepEqual(lacks("2023.1"), []);
+});
+
+test("who boots from its disk needs no root filesystem, who boots as a ramdisk needs what it boots", () => {
+  assert.deepEqual(lacks("yoga", {}, null, [...IMAGE, "capabilities.boot_option=local"]), []);
+  assert.equal(lacks("2023.1", { deploy_interface: "ramdisk" }).length, 3);
+});
+
+test("a machine that no conductor takes over needs nothing", () => {
+  assert.deepEqual(lacks("juno", { provision_state: null }), []);
+  assert.deepEqual(lacks("juno", { maintenance: true }), []);
+});
+
+test("who was taken over and whose power no conductor read yet is counted, and said", async () => {
+  const world = ironic(3, { takes: 0 });
+  const { handover } = world.releasing();
+  // The third stays staged: its power is nobody's to read.
+  for (const uuid of ["n1", "n2"]) await handover.clear(uuid);
+  world.change("n1", { power_state: "power on" });
+  const tally = noStates();
+  const none = () => Promise.resolve(new Map());
+  for await (const _ of observe(world.plan(), handover, tally, false, none));
+  assert.deepEqual([tally.done, tally.staged, tally.powerUnknown], [2, 1, 1]);
+  const said = takenOverText(tally, 0, 0);
+  assert.match(said[1] ?? "", /^Power: Ironic has not read the power state of 1 machine/);
+  assert.equal(takenOverText({ ...tally, powerUnknown: 0 }, 0, 0).length, 1);
 });

@@ -41,11 +41,7 @@ async function compared(args: VerifyArgs): Promise<RunVerified> {
 
 async function takenOver(args: VerifyArgs): Promise<RunVerified> {
   const { verifyTakeover } = await import("../../window/handover/handover.ts");
-  const { isHandedOver } = await import("../../window/handover/rules/observe.ts");
-  const { states, logs, faults } = await verifyTakeover(
-    args,
-    sinkOf({ ...args, every: EVERY.verify(args) }),
-  );
-  const equal = isHandedOver(states) && faults === 0;
+  const sink = sinkOf({ ...args, every: EVERY.verify(args) });
+  const { states, logs, faults, equal } = await verifyTakeover(args, sink);
   return { texts: takenOverText(states, logs, faults), equal };
 }

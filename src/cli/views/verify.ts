@@ -4,7 +4,7 @@ import { counted } from "../../lib/text.ts";
 import { masked } from "../../migrate/plan/rules/value.ts";
 import type { NovaTally, Tally, Verified } from "../../migrate/verify/rules/tally.ts";
 import type { RowVerdict } from "../../model/artefact.ts";
-import type { HandoverTally } from "../../window/handover/rules/observe.ts";
+import type { HandoverTally } from "../../window/handover/rules/judge.ts";
 
 /** A machine whose instance is being created or deleted matches neither state. */
 const MOVING = ". Nova or Ironic may be working on it. Wait a minute, then run verify again";

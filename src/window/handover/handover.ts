@@ -42,7 +42,6 @@ import {
   plannedNodes,
   restagePart,
 } from "./hand-over.ts";
-import type { PlannedNode } from "./rules/judge.ts";
 import {
   isHandedOver,
   type MissingFields,
@@ -50,7 +49,8 @@ import {
   noStates,
   observe,
   observedOf,
-} from "./rules/observe.ts";
+  type PlannedNode,
+} from "./rules/judge.ts";
 import { createConductorHealth, type Log } from "./rules/successors.ts";
 
 export interface HandoverOptions {
@@ -256,7 +256,7 @@ export async function verifyTakeover(request: TakeoverRequest, sink: Sink) {
     const equal = isHandedOver(states) && faults === 0;
     await keepVerified(opened, { takeover: equal }, sink);
     const accept = (logged: string): Promise<void> => acceptLogs(opened, "takeover", logged, sink);
-    return { states, logs: logs.length, faults, accept };
+    return { states, logs: logs.length, faults, equal, accept };
   });
 }
 

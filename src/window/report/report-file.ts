@@ -75,33 +75,28 @@ async function write(to: string, text: AsyncIterable<string> | Iterable<string>)
   const temp = await createTemp(dirname(to), basename(to));
   try {
     await writeInto(temp.handle, to, text);
-  } catch (cause) {
+    await temp.commit();
+  } finally {
     await temp.drop();
-    throw cause;
   }
-  await temp.commit();
   return to;
 }
 
 async function checkName(path: string): Promise<void> {
-  const head = await beginningOf(path);
-  if (head === null || REPORT_START.test(head)) return;
-  throw new MigrationError("N2I-E100", `${path} already exists and is not a report`, {
-    fix: "Specify a different file with --output, or remove the existing file.",
-  });
-}
-
-async function beginningOf(path: string): Promise<string | null> {
   let head = "";
   try {
     // Reading a pipe would wait for its writer.
-    if (!(await stat(path)).isFile()) return "";
-    for await (const piece of createReadStream(path, { encoding: "utf8", end: 99 })) head += piece;
+    if ((await stat(path)).isFile())
+      for await (const piece of createReadStream(path, { encoding: "utf8", end: 99 }))
+        head += piece;
   } catch (cause) {
-    if (systemCode(cause) === "ENOENT") return null;
+    if (systemCode(cause) === "ENOENT") return;
     throw notRead(path, cause);
   }
-  return head;
+  if (!REPORT_START.test(head))
+    throw new MigrationError("N2I-E100", `${path} already exists and is not a report`, {
+      fix: "Specify a different file with --output, or remove the existing file.",
+    });
 }
 
 /** Script and style sheet of the report's page, from the build. */

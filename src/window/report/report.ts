@@ -23,8 +23,7 @@ import { createHandover, runState } from "../runner/run-state.ts";
 import { measuredOf } from "./history.ts";
 import { STATIC_ROWS } from "./page/data.ts";
 import type { NovaTotals, Reported, ReportFacts, ReportMachine } from "./rules/facts.ts";
-import { createTotals } from "./rules/tally.ts";
-import { judge } from "./rules/verdict.ts";
+import { createTotals, judge } from "./rules/tally.ts";
 import { nightOf, plannedWindow } from "./rules/window.ts";
 
 type Snapshot = Awaited<ReturnType<typeof openSnapshot>>;

@@ -1,4 +1,4 @@
-import { keyOf, type Ownership, ownershipOf } from "../../engine/ownership.ts";
+import { keyOf, ownershipOf } from "../../engine/ownership.ts";
 import { counted } from "../../lib/text.ts";
 import { isThrough } from "../../migrate/hosts/nova-rows-pending.ts";
 import { loadedRowsText } from "../../migrate/rollback/rollback-scope.ts";
@@ -15,7 +15,7 @@ import {
 } from "../../run/files/run-files.ts";
 import type { NextCommand } from "../../run/next.ts";
 import { rehearsedText } from "../rehearse/rehearsal-file.ts";
-import type { CurrentState } from "../report/rules/verdict.ts";
+import type { CurrentState } from "../report/rules/tally.ts";
 import { endOf, loadOf, machinesNotInIronic, nextOf } from "./pipeline.ts";
 
 /** The facts of a run by stage from its files alone, and the next step. */
@@ -72,13 +72,9 @@ function novaText({ plan, entries, remaining: rest }: NovaState): string {
   const done = plansOf(entries, ...NOVA_NAMES).map((sha256) =>
     doneText(entries, NOVA_NAMES, sha256, "changed"),
   );
-  return [planned, ...done, ...(rest === undefined ? [] : [textOf(rest, remainingText)])].join(
-    "; ",
-  );
-}
-
-function remainingText(remaining: RemainingRows): string {
-  return `of the machines that were removed from Ironic, ${counted(remaining.rows, "row is", "rows are")} not restored`;
+  const remaining = ({ rows }: RemainingRows): string =>
+    `of the machines that were removed from Ironic, ${counted(rows, "row is", "rows are")} not restored`;
+  return [planned, ...done, ...(rest === undefined ? [] : [textOf(rest, remaining)])].join("; ");
 }
 
 function bootText(boot: ReadonlyMap<string, number>): string {
@@ -86,10 +82,6 @@ function bootText(boot: ReadonlyMap<string, number>): string {
     ([tree, machines]) => `${counted(machines, "machine")} staged in ${tree}`,
   );
   return trees.join("; ") || "no machine is staged";
-}
-
-function count(batches: number): string {
-  return counted(batches, "batch", "batches");
 }
 
 function doneText(
@@ -105,8 +97,8 @@ function doneText(
   const [started, open] = [sum((one) => one.started.length), sum((one) => one.open.length)];
   const skipped = sum((one) => one.skipped.size());
   return (
-    `plan ${sha256.slice(0, 12)}: ${counted(created, "row")} ${done} in ${count(started - open)}` +
-    `${open > 0 ? `, ${count(open)} begun and not recorded as done` : ""}` +
+    `plan ${sha256.slice(0, 12)}: ${counted(created, "row")} ${done} in ${counted(started - open, "batch", "batches")}` +
+    `${open > 0 ? `, ${counted(open, "batch", "batches")} begun and not recorded as done` : ""}` +
     `${back > 0 ? `, ${counted(back, "row")} rolled back` : ""}` +
     `${skipped > 0 ? `, ${counted(skipped, "row")} left by rollback` : ""}`
   );
@@ -152,22 +144,16 @@ function loadedOf(files: RunFiles, ended: boolean): CurrentState["load"] {
   if ("missing" in journal || "missing" in plan || load === "part") return load;
   const planned = available(files.nova)?.plan ?? null;
   if (load === "none") {
-    const isPresent = [IRONIC, ...NOVA_NAMES].some((name) =>
-      mayHaveRows(ownershipOf(journal.entries, name, plan.sha256)),
-    );
-    return isPresent ? "part" : "none";
+    const mayExist = [IRONIC, ...NOVA_NAMES].some((name) => {
+      const { open, rows, undone } = ownershipOf(journal.entries, name, plan.sha256);
+      const isOpen = open.some((span) => undone.get(keyOf(span)) !== "all");
+      return isOpen || [...rows.values()].some((count) => count > 0);
+    });
+    return mayExist ? "part" : "none";
   }
   // Verify read Nova itself, so it overrides the count.
   if (ended || verified?.rows === true || planned === null) return "whole";
   return isThrough(planned, journal.entries, awayOf(files)) ? "whole" : "part";
-}
-
-/** Whether rows of this run exist, or may exist. */
-function mayHaveRows({ open, rows, undone }: Ownership): boolean {
-  return (
-    open.some((span) => undone.get(keyOf(span)) !== "all") ||
-    [...rows.values()].some((count) => count > 0)
-  );
 }
 
 /** Only successful checks are saved, so an empty record means a failure. */

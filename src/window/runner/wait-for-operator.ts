@@ -15,7 +15,7 @@ import { type Sink, verdictsTo } from "../../run/sink.ts";
 import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { type TakeoverRequest, verifyTakeover } from "../handover/handover.ts";
-import { isHandedOver } from "../handover/rules/observe.ts";
+import { isHandedOver } from "../handover/rules/judge.ts";
 
 export interface Waiting {
   readonly every: number;

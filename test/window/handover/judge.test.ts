@@ -6,8 +6,13 @@ import { preflight } from "../../../src/migrate/plan/rules/preflight.ts";
 import type { Transformed } from "../../../src/migrate/transform/transform.ts";
 import { type ObservedNode, STAGED } from "../../../src/model/handover.ts";
 import type { EnabledInterface, Service } from "../../../src/model/ironic/service.ts";
-import { judge, overdue } from "../../../src/window/handover/rules/judge.ts";
-import { missingKeys, noStates, observe } from "../../../src/window/handover/rules/observe.ts";
+import {
+  judge,
+  missingKeys,
+  noStates,
+  observe,
+  overdue,
+} from "../../../src/window/handover/rules/judge.ts";
 import { reasonNoConductor } from "../../../src/window/handover/rules/successors.ts";
 import { ironic, ROW } from "./world.ts";
 

@@ -4,8 +4,7 @@ import { type Finding, type FindingCode, finding } from "../../../src/model/find
 import { WINDOW_PACE } from "../../../src/model/handover.ts";
 import type { PlannedMachine, Verdict } from "../../../src/model/plan.ts";
 import type { NovaTotals, Reported, ReportFacts } from "../../../src/window/report/rules/facts.ts";
-import { createTotals } from "../../../src/window/report/rules/tally.ts";
-import { judge } from "../../../src/window/report/rules/verdict.ts";
+import { createTotals, judge } from "../../../src/window/report/rules/tally.ts";
 import { nightOf } from "../../../src/window/report/rules/window.ts";
 
 /** What a database may hold for a name: markup, quotes, line ends, another reading direction. */

@@ -7,8 +7,11 @@ import { finding } from "../../../../src/model/findings.ts";
 import { USUAL_PACE, WINDOW_PACE } from "../../../../src/model/handover.ts";
 import type { PlannedMachine } from "../../../../src/model/plan.ts";
 import type { Totals } from "../../../../src/window/report/rules/facts.ts";
-import { createTotals } from "../../../../src/window/report/rules/tally.ts";
-import { type CurrentState, judge } from "../../../../src/window/report/rules/verdict.ts";
+import {
+  type CurrentState,
+  createTotals,
+  judge,
+} from "../../../../src/window/report/rules/tally.ts";
 import {
   clock,
   forecast,

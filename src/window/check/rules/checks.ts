@@ -80,20 +80,19 @@ const CHECKS: readonly Check[] = [
   ...TARGET,
 ];
 
-export function checkAll(view: CheckView): readonly CheckRow[] {
-  return CHECKS.map((check) => ({ title: check.title, ...withPlan(check, view) }));
-}
-
 const STATES = { absent: "does not exist", other: "is not a run", run: "has no plan" } as const;
 
 /** Without a plan, a successful check that needs one becomes a warning. */
-function withPlan({ planned, inspect }: Check, view: CheckView): CheckResult {
-  const found = inspect(view);
-  if (planned !== true || view.plan !== null || found.result !== "Success") return found;
+export function checkAll(view: CheckView): readonly CheckRow[] {
   const { path, is } = view.run;
   const first = is === "run" ? "" : "correct --run, or run nova2ironic extract, then ";
   const what = `Not compared with a plan: ${path} ${STATES[is]}.`;
-  return joined([warning(what, `${first}nova2ironic plan`), found]);
+  return CHECKS.map(({ title, planned, inspect }) => {
+    const found = inspect(view);
+    return planned !== true || view.plan !== null || found.result !== "Success"
+      ? { title, ...found }
+      : { title, ...joined([warning(what, `${first}nova2ironic plan`), found]) };
+  });
 }
 
 /** The worst row decides. */

@@ -55,7 +55,10 @@ const UNKNOWN = "N2I-D201";
 const images = needing(["nova", "ironic"], (view) => {
   const { nova, plan } = view;
   const found = createSeveral();
-  for (const uuid of imageless(view, nova)) found.add(`instance ${uuid} has no image`);
+  const nodes = index(isRefused(view.bm) ? [] : view.bm.nodes, "uuid");
+  for (const { uuid, deleted, image, node } of nova.instances)
+    if (!deleted && !image && !nodes(node).some(({ id }) => plan?.skipped.has(id)))
+      found.add(`instance ${uuid} has no image`);
   let used = false;
   for (const { uuid, instance_uuid, findings } of plan?.machines ?? []) {
     // An instance that nova does not know has no image until that finding is decided.
@@ -74,14 +77,6 @@ const images = needing(["nova", "ironic"], (view) => {
   );
   return result.result === "Success" ? active(view) : result;
 });
-
-/** Instances without an image, except on machines that the plan skips. */
-function* imageless({ bm, plan }: CheckView, { instances }: NovaFacts): Generator<string> {
-  const machines = isRefused(bm) ? [] : bm.nodes;
-  const nodes = index(machines, "uuid");
-  for (const { uuid, deleted, image, node } of instances)
-    if (!deleted && !image && !nodes(node).some(({ id }) => plan?.skipped.has(id))) yield uuid;
-}
 
 /** The images' status in Glance, if it was queried. */
 function active({ glance, plan }: CheckView): CheckResult {

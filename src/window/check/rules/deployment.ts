@@ -43,18 +43,14 @@ function schemas(view: CheckView): CheckResult {
       ? FINE
       : warning("Nova was not read, so its instances are unknown.", "specify --nova-db"),
     changedDatabases(view),
-    inClear(view),
+    // Passwords of nova_bm and Ironic could be read there.
+    resultOf(
+      view.servers.filter(({ clear }) => clear).map(({ option, label }) => `${option} ${label}`),
+      "database connections are not encrypted, but they transfer BMC passwords",
+      "enable TLS in the server, or run this tool on the database's host",
+      "Warning",
+    ),
   ]);
-}
-
-/** Unencrypted connections, over which BMC passwords of nova_bm and Ironic could be read. */
-function inClear({ servers }: CheckView): CheckResult {
-  return resultOf(
-    servers.filter(({ clear }) => clear).map(({ option, label }) => `${option} ${label}`),
-    "database connections are not encrypted, but they transfer BMC passwords",
-    "enable TLS in the server, or run this tool on the database's host",
-    "Warning",
-  );
 }
 
 /** Databases that differ from the plan's: another run's, or another address. */

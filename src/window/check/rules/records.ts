@@ -10,7 +10,6 @@ import {
   joined,
   judged,
   lower,
-  type MachineFact,
   machinesBy,
   needing,
   planned,
@@ -149,13 +148,18 @@ const SOFT = "soft-delete";
  */
 const reaped = needing(["bm", "nova"], ({ bm, nova, plan }) => {
   const claimed = machinesBy(bm, "instance_uuid");
+  const rows = index(nova.instances, "uuid");
   const queued = createSeveral();
   for (const { uuid, deleted, vm_state } of nova.instances)
     for (const id of deleted || vm_state !== SOFT ? [] : claimed(uuid))
       if (plan?.skipped.has(id) !== true) queued.add(`bm_nodes.id=${id} ${uuid}`);
   return joined([
     judged(
-      deletedInstances(bm, nova),
+      bm.nodes.flatMap(({ id, instance_uuid }) =>
+        rows(instance_uuid).some(({ deleted }) => deleted)
+          ? [{ text: `bm_nodes.id=${id} ${instance_uuid}`, machines: [id] }]
+          : [],
+      ),
       plan,
       ["N2I-D202"],
       "machines whose instance is deleted in nova, and which nova-compute would tear down",
@@ -169,13 +173,6 @@ const reaped = needing(["bm", "nova"], ({ bm, nova, plan }) => {
     ),
   ]);
 });
-
-function* deletedInstances(bm: BmFacts, { instances }: NovaFacts): Generator<MachineFact> {
-  const rows = index(instances, "uuid");
-  for (const { id, instance_uuid } of bm.nodes)
-    if (rows(instance_uuid).some(({ deleted }) => deleted))
-      yield { text: `bm_nodes.id=${id} ${instance_uuid}`, machines: [id] };
-}
 
 export const RECORDS: readonly Check[] = [
   { title: "Deleted instances", inspect: reaped },

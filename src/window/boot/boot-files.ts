@@ -135,13 +135,7 @@ interface Ready {
   readonly owner?: Owner;
 }
 
-/** The changes for a machine, or the reason why there are none. */
-interface Prepared {
-  readonly changes: readonly TreeChange[];
-  readonly reason: string | null;
-  readonly observed: ReadonlyMap<string, ObservedState>;
-  readonly sources: { readonly kernel: string | null; readonly ramdisk: string | null };
-}
+type Prepared = Awaited<ReturnType<typeof prepare>>;
 
 /** A machine that keeps its instance, or the reason why it cannot be staged. */
 type BootRequest =
@@ -176,13 +170,13 @@ function instanceOf({ instance_uuid, extra }: Row): string {
   return isObject(mark) ? String(mark.instance_uuid) : "";
 }
 
-/** Compares a tree with the boot files of a machine. */
+/** Compares a tree with the boot files of a machine. @returns the changes, or why there are none */
 async function prepare(
   { required, host }: Extract<BootRequest, { required: RequiredBoot }>,
   tree: Tree,
   from: readonly Tree[],
   served: string,
-): Promise<Prepared> {
+) {
   const { node, boot } = required;
   const config = `${node}/config`;
   const entries = pathsOf(required).map(async (path): Promise<readonly [string, ObservedState]> => {

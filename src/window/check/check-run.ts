@@ -120,7 +120,9 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
   for await (const batch of nova.all())
     for (const line of batch) {
       const { id, part, table, key, before, after } = line;
-      addRights(part === "api" ? api : statements, line);
+      // For a step and its rollback: read and lock the row, then write it.
+      for (const verb of ["SELECT", "LOCK", verbOf(line), verbOf(invert(line))] as const)
+        add(part === "api" ? api : statements, table, verb);
       if (part !== "hosts") {
         flavors.add(id);
         // A deleted spec keeps its old value.
@@ -142,12 +144,6 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
   if (api.size > 0) for (const table of NOVA_API_TABLES) add(api, table, "SELECT");
   const { stopped } = nova.counts;
   return { flavors, images, moves, hosts, joins, stopped, statements, api, hosted };
-}
-
-/** Privileges for a step and its rollback: read and lock the row, then write it. */
-function addRights(privileges: Map<string, Set<Verb>>, step: NovaStep): void {
-  for (const verb of ["SELECT", "LOCK", verbOf(step), verbOf(invert(step))] as const)
-    add(privileges, step.table, verb);
 }
 
 function add(privileges: Map<string, Set<Verb>>, table: string, verb: Verb): void {

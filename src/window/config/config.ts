@@ -245,15 +245,10 @@ export function differingHosts(
   return one ? null : message("one for all nova-computes");
 }
 
-export interface DesiredSettings {
-  readonly release: string;
-  readonly settings: readonly Setting[];
-  /** Additional facts, and unknown ones. */
-  readonly notes: readonly string[];
-}
+export type DesiredSettings = ReturnType<typeof desiredSettings>;
 
 /**
- * The settings of one release of Nova, by default of both parts, or of ironic-conductor. Notes report releases without a source.
+ * The settings of one release of Nova or ironic-conductor. Notes report releases without a source.
  * @param releases all known ones, oldest first
  * @throws MigrationError N2I-E100 for exact filters on a release without them
  * @source facts/systems.md D4
@@ -264,9 +259,10 @@ export function desiredSettings(
   request: {
     readonly release: string;
     readonly exactFilters: boolean;
+    /** Default: both parts of Nova. */
     readonly part?: SettingsPart | undefined;
   },
-): DesiredSettings {
+) {
   const { release, exactFilters, part } = request;
   const at = releases.indexOf(release);
   const holds = ({ since, until }: { readonly since?: string; readonly until?: string }) =>

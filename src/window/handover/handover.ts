@@ -48,7 +48,6 @@ import {
   missingKeys,
   noStates,
   observe,
-  observedOf,
   type PlannedNode,
 } from "./rules/judge.ts";
 import { createConductorHealth, type Log } from "./rules/successors.ts";
@@ -250,7 +249,7 @@ export async function verifyTakeover(request: TakeoverRequest, sink: Sink) {
     const handover = createHandover(database, release);
     const missingFields = missingFieldsIn(database, release);
     await sink.list("states", observe(nodes, handover, states, request.allRows, missingFields));
-    if (observedOf(states) === 0) throw nothingLoads(plan.footer.footer);
+    if (Object.values(states).every((count) => count === 0)) throw nothingLoads(plan.footer.footer);
     const faults =
       logs.length === 0 ? 0 : await listFaults(logs, (lines, from) => logFaults(lines(from)), sink);
     const equal = isHandedOver(states) && faults === 0;

@@ -10,16 +10,14 @@ import { batchesOf, type Entries, IRONIC } from "../../model/journal.ts";
 import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";
 import type { RehearsedRefusal, RehearsedStage } from "../../model/rehearsal.ts";
 import { readJournal } from "../../run/files/journal.ts";
-import type { RunFolder } from "../../run/files/run-folder.ts";
 import { type Sink, verdictsTo } from "../../run/sink.ts";
 import { loadedIn } from "../report/history.ts";
 
 interface RehearsalJob {
-  /** The run of its journal. */
-  readonly inner: RunFolder;
+  /** The run is that of the rehearsal, with its own journal. */
   readonly options: Pick<
     ApplyOptions,
-    | ("ironicDb" | "novaDb" | "novaApiDb" | "leaveNova")
+    | ("run" | "ironicDb" | "novaDb" | "novaApiDb" | "leaveNova")
     | ("skipBlocked" | "staged" | "powerMaxAge" | "keyFile")
   >;
   /** A digest of all rows of the copies. */
@@ -104,11 +102,10 @@ function withoutHalf(cause: unknown): unknown {
 }
 
 async function load(job: RehearsalJob, rehearsed: Rehearsed): Promise<Ran | null> {
-  const { inner, options: applyOptions, machines } = job;
-  const options = { ...applyOptions, run: inner.path, afterFinish: false };
+  const options = { ...job.options, afterFinish: false };
   const from = (await entriesOf(job)).length;
   const rows = createSeveral();
-  const sink = within(job, machines, rows);
+  const sink = within(job, rows);
   const tried = (): ReturnType<typeof apply> =>
     apply({ ...options, ...rehearsed.allowed }, UNWATCHED, sink).catch((cause: unknown) => {
       if (!continuesAfter(cause, rehearsed)) throw cause;
@@ -136,10 +133,9 @@ function continuesAfter(cause: unknown, { refusals, allowed }: Rehearsed): boole
 }
 
 async function compared(job: RehearsalJob): Promise<Ran> {
-  const { inner, options: applyOptions, machines } = job;
-  const options = { ...applyOptions, run: inner.path, allRows: false, final: false };
+  const options = { ...job.options, allRows: false, final: false };
   const rows = createSeveral();
-  const verified = await verifyRun(options, within(job, machines, rows));
+  const verified = await verifyRun(options, within(job, rows));
   const result = isEqual(verified) ? DONE : unplanned(rows);
   return { rows: comparedOf(verified.tally), seconds: null, result };
 }
@@ -150,14 +146,13 @@ function unplanned(rows: Several): string {
 }
 
 async function taken(job: RehearsalJob): Promise<Ran | null> {
-  const { inner, options: applyOptions, machines } = job;
-  const options = { ...applyOptions, run: inner.path, all: true, afterFinish: false };
+  const options = { ...job.options, all: true, afterFinish: false };
   const [from, began] = [(await entriesOf(job)).length, Date.now()];
   let skipped = 0;
   const reportSkipped = (rows: { readonly length: number }): void => {
     skipped += rows.length;
   };
-  const ended = await migrationBack(options, UNWATCHED).back(within(job, machines), reportSkipped);
+  const ended = await migrationBack(options, UNWATCHED).back(within(job), reportSkipped);
   if (ended === null) return null;
   const batches = batchesOf((await entriesOf(job)).slice(from), IRONIC, ...NOVA_NAMES);
   const rows = batches.reduce((sum, entry) => sum + (entry.do === "undone" ? entry.removed : 0), 0);
@@ -165,8 +160,8 @@ async function taken(job: RehearsalJob): Promise<Ran | null> {
   return { rows, seconds, result: skipped === 0 ? DONE : `${counted(skipped, "row")} left` };
 }
 
-async function entriesOf({ inner }: RehearsalJob): Promise<Entries> {
-  return (await readJournal(inner)).entries;
+async function entriesOf({ options }: RehearsalJob): Promise<Entries> {
+  return (await readJournal({ path: options.run })).entries;
 }
 
 /**
@@ -175,8 +170,7 @@ async function entriesOf({ inner }: RehearsalJob): Promise<Entries> {
  * @param rows collects the rows that differ from the plan
  */
 function within(
-  { sink }: RehearsalJob,
-  machines: number,
+  { sink, machines }: RehearsalJob,
   rows: ReturnType<typeof createSeveral> = createSeveral(),
 ): Sink {
   const silent = (): void => undefined;

@@ -67,9 +67,10 @@ export function rehearse(options: RehearseOptions, sink: Sink): Promise<Rehearsa
       ...{ stages: [], refusals: [], loaded: null, asBefore: null, allowed: {} },
     };
     const job = {
-      ...{ inner, machines, sink, digest },
+      ...{ machines, sink, digest },
       options: {
-        ...{ ironicDb, skipBlocked, staged, powerMaxAge, leaveNova: !databases.has("nova-db") },
+        ...{ run: inner.path, ironicDb, skipBlocked, staged, powerMaxAge },
+        leaveNova: !databases.has("nova-db"),
         ...(keyFile && { keyFile }),
         ...(databases.has("nova-db") && novaDb && { novaDb }),
         ...(databases.has("nova-api-db") && novaApiDb && { novaApiDb }),
@@ -89,11 +90,8 @@ export function rehearse(options: RehearseOptions, sink: Sink): Promise<Rehearsa
     const rehearsal: Rehearsal = {
       ...{ format: "nova2ironic/rehearsal@1", tool: VERSION, at: new Date().toISOString() },
       ...{ by: whoami(), plan: footer.sha256, copies: labels, stages, refusals, nova },
-      ...{
-        as_before: asBefore,
-        loaded,
-        held: refusals.length === 0 && asBefore === true && isDone,
-      },
+      ...{ as_before: asBefore, loaded },
+      held: refusals.length === 0 && asBefore === true && isDone,
     };
     await writeNote(run, REHEARSED, rehearsal as unknown as Json); // texts, numbers and lists of them
     return rehearsal;

@@ -189,10 +189,6 @@ export function isHandedOver({ staged, waiting, failed, missing }: HandoverTally
   return staged + waiting + failed + missing === 0;
 }
 
-export function observedOf({ powerUnknown: _, ...states }: HandoverTally): number {
-  return Object.values(states).reduce((sum, count) => sum + count, 0);
-}
-
 const ROOT = "driver_internal_info.root_uuid_or_disk_id";
 /** For a machine with local boot. */
 const LOCAL = "capabilities.boot_option=local";

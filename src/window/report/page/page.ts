@@ -109,7 +109,7 @@ export async function* page(view: PageView, assets: Assets): AsyncGenerator<stri
   yield beginning(facts, assets);
   yield `${sections(facts).join("\n")}\n`;
   yield machinesSection(facts, first);
-  yield `${signOff(facts)}\n</main>\n${dialog()}\n`;
+  yield `${signOff(facts)}\n</main>\n${DIALOG}\n`;
   const verdicts = VERDICTS.map((verdict) => ({ verdict, sign: SIGNS[verdict][0] }));
   yield island('id="about"', { run: visible(facts.run), verdicts } satisfies About);
   yield* machines();
@@ -210,12 +210,10 @@ function rowMarkup(machine: ReportMachine): string {
   return `<tr><td class="number">${bm_node_id}</td><td><span class="verdict ${verdict}">${verdict}</span></td><th scope="row" class="code">${escaped(uuid ?? "no uuid")}</th>${cells.join("")}<td>${isolated(cause)}</td></tr>`;
 }
 
-function dialog(): string {
-  return `<dialog id="machine" aria-labelledby="machine-title">
+const DIALOG = `<dialog id="machine" aria-labelledby="machine-title">
 <div class="top"><h2 id="machine-title">Machine</h2><button type="button" id="close">Close</button></div>
 <div id="detail"></div>
 </dialog>`;
-}
 
 function signOff(facts: ReportFacts): string {
   const rows = SIGNERS.map((role) => [

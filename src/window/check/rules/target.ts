@@ -247,16 +247,16 @@ const conductors = needing(["ironic"], ({ ironic }) => {
  * state.
  * @source facts/rehearsal.md 3, variant C
  */
-const power = needing(["ironic"], ({ ironic }) => {
-  return resultOf(
+const power = needing(["ironic"], ({ ironic }) =>
+  resultOf(
     textsOf(ironic.nodes, ({ uuid, maintenance, instance_uuid, power_state }) => {
       if (!maintenance || instance_uuid === null || power_state === null) return null;
       return power_state === "power on" ? null : `${uuid} ${power_state}`;
     }),
     "machines in use and in maintenance with a recorded power state that Nova acts on",
     "UPDATE nodes SET power_state=NULL WHERE uuid='NODE' AND maintenance, before nova-compute starts",
-  );
-});
+  ),
+);
 
 export const TARGET: readonly Check[] = [
   { title: "Boot from the network", inspect: netboot },

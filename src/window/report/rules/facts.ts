@@ -147,7 +147,10 @@ export interface ReportFacts {
   readonly totals: Totals;
   readonly nova: NovaTotals | null;
   readonly night: readonly NightStep[];
-  /** The planned time in minutes after midnight. Null: unknown. */
+  /**
+   * The planned time in minutes after midnight. If it passes midnight, `to` is after 24:00. Null:
+   * unknown.
+   */
   readonly window: { readonly from: number; readonly to: number } | null;
   readonly ran: readonly RanCommand[];
   readonly undo: readonly string[];

@@ -1,7 +1,7 @@
 import { counted, duration } from "../../../lib/text.ts";
 import { type TakeOverPace, USUAL_PACE } from "../../../model/handover.ts";
 import type { Unrehearsed } from "../../../model/rehearsal.ts";
-import type { Measured, NightStep, RanCommand, WindowStep } from "./facts.ts";
+import type { Measured, NightStep, RanCommand, ReportFacts, WindowStep } from "./facts.ts";
 
 interface Forecast {
   readonly machines: number;
@@ -148,11 +148,7 @@ interface NightFacts extends Forecast {
   readonly staged: boolean;
 }
 
-/** A planned window in minutes after midnight. If it passes midnight, `to` is after 24:00. */
-interface PlannedWindow {
-  readonly from: number;
-  readonly to: number;
-}
+type PlannedWindow = NonNullable<ReportFacts["window"]>;
 
 const DAY = 24 * 60;
 const HAND = "estimate for the work by hand (manual: night)";

@@ -6,12 +6,14 @@ import { midway, stoppedAfter } from "./midway.ts";
 import { ownedIn, ownershipOf } from "./ownership.ts";
 import type { Excluded, Leg, Session } from "./part.ts";
 import {
-  type Event,
+  type BatchResult,
+  type EarlyEnd,
   type ExecutionProgress,
   NONE,
   NOTHING,
   type RunningLeg,
   runningLegOf,
+  STOPPED,
   unchangedOf,
 } from "./runner.ts";
 
@@ -36,14 +38,17 @@ function changesBack<C extends Change, L>(
  * Reverts a leg's changes in a scope. Skips and lists objects that have changed or are in
  * use. Safe to repeat.
  * @param excluded machines to skip
- * @throws MigrationError N2I-E301 if it stops midway, unless the last event has the error
+ * @param add receives each batch
+ * @returns null if it completed
+ * @throws MigrationError N2I-E301 if it stops midway, unless the result has the error
  */
-export async function* back<C extends Change, L>(
+export async function back<C extends Change, L>(
   leg: Leg<C, L>,
   session: Session,
   { all, selects }: Scope<L>,
   excluded: Excluded = NONE,
-): AsyncGenerator<Event<L>> {
+  add: (batch: BatchResult<L>) => void,
+): Promise<EarlyEnd | null> {
   const running = runningLegOf(leg, session);
   const isComplete = all && excluded.size === 0;
   const isDue = (line: L): boolean => selects(line) && !excluded.has(leg.machineOf(line) ?? "");
@@ -52,12 +57,12 @@ export async function* back<C extends Change, L>(
       const owned = ownedIn(running.ownership, span);
       const chosen = lines.filter(isDue);
       const changes = changesBack(leg, chosen, owned);
-      yield { span, lines, owned, chosen, changes, before: running.ownership.skipped.of(span) };
+      yield { span, lines, owned, chosen, changes };
     }
   }
   let executionProgress: ExecutionProgress = { lines: 0, done: leg.already ?? 0 };
-  for await (const { span, lines, owned, chosen, changes, before } of prefetch(chosenBatches())) {
-    if (session.stopping()) return yield { kind: "stopped" };
+  for await (const { span, lines, owned, chosen, changes } of prefetch(chosenBatches())) {
+    if (session.stopping()) return STOPPED;
     const machines = [...new Set(chosen.map((line) => leg.machineOf(line) ?? ""))];
     const outcome =
       changes.length === 0
@@ -65,24 +70,25 @@ export async function* back<C extends Change, L>(
         : await act(
             running,
             span,
-            { changes, all, nodes: isComplete ? "all" : machines, before },
+            { changes, all, nodes: isComplete ? "all" : machines },
             executionProgress,
           );
     const completed = executionProgress.lines + (outcome.broke === undefined ? lines.length : 0);
     executionProgress = { lines: completed, done: executionProgress.done + outcome.done.length };
     const shared = lines.filter((line) => leg.machineOf(line) === null && !selects(line));
     const stay = excluded.size === 0 ? [] : lines.filter((line) => selects(line) && !isDue(line));
-    yield {
-      ...{ kind: "batch", lines: completed, outcome, excluded: [], failed: [] },
+    add({
+      ...{ lines: completed, outcome, excluded: [], failed: [] },
       unchanged: unchangedOf(changes, outcome.skipped),
       shared: changesBack(leg, shared, owned).length,
       retained: changesBack(leg, stay, owned).length,
-    };
+    });
     if (outcome.broke === undefined) continue;
     const { cause, completed: more } = outcome.broke;
     const progress = leg.part.amount({ ...executionProgress, lines: completed + more });
-    return yield { kind: "broke", error: stoppedAfter(COMMAND, progress, cause) };
+    return { stopped: false, broke: stoppedAfter(COMMAND, progress, cause) };
   }
+  return null;
 }
 
 interface Chosen<C> {
@@ -90,14 +96,12 @@ interface Chosen<C> {
   /** Whether the scope is everything. */
   readonly all: boolean;
   readonly nodes: readonly string[] | "all";
-  /** Skipped by an earlier rollback. */
-  readonly before: ReadonlySet<string>;
 }
 
 async function act<C extends Change, L>(
-  { leg, session, guard, about }: RunningLeg<C, L>,
+  { leg, session, guard, about, ownership: { skipped: before } }: RunningLeg<C, L>,
   span: Span,
-  { changes, all, nodes, before }: Chosen<C>,
+  { changes, all, nodes }: Chosen<C>,
   executionProgress: ExecutionProgress,
 ): Promise<Outcome> {
   const { append } = session.journal;

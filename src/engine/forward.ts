@@ -7,13 +7,15 @@ import { committedNothing, midway, stoppedAfter } from "./midway.ts";
 import { hasEnded, keyOf, type Ownership, ownedIn, wasStarted } from "./ownership.ts";
 import type { Excluded, Leg, Session } from "./part.ts";
 import {
-  type Event,
+  type BatchResult,
+  type EarlyEnd,
   type ExecutionProgress,
   NONE,
   NOTHING,
   type RunningLeg,
   runningLegOf,
   type SkippedLine,
+  STOPPED,
   unchangedOf,
 } from "./runner.ts";
 
@@ -23,21 +25,24 @@ const COMMAND = "apply";
  * Performs a leg in batches: `begin` in the journal, perform, `done` in the journal. Safe to
  * repeat, because changes that exist as planned are found, not made.
  * @param excluded machines to skip
+ * @param add receives each batch
+ * @returns null if it completed
  * @throws MigrationError from the precondition, before the first write; N2I-E301 if it stops
- *   midway, unless the last event has the error
+ *   midway, unless the result has the error
  */
-export async function* forward<C extends Change, L>(
+export async function forward<C extends Change, L>(
   leg: Leg<C, L>,
   session: Session,
   excluded: Excluded = NONE,
-): AsyncGenerator<Event<L>> {
+  add: (batch: BatchResult<L>) => void,
+): Promise<EarlyEnd | null> {
   const running = runningLegOf(leg, session);
   let executionProgress: ExecutionProgress = { lines: 0, done: leg.already ?? 0 };
   for await (const batch of prefetch(computedBatches(running))) {
-    if (session.stopping()) return yield { kind: "stopped" };
+    if (session.stopping()) return STOPPED;
     const chosen = await choose(running, batch, excluded);
     // A check that the stop interrupted has no result, so nothing is done after it.
-    if (session.stopping()) return yield { kind: "stopped" };
+    if (session.stopping()) return STOPPED;
     const outcome =
       chosen.changes.length === 0
         ? NOTHING
@@ -46,17 +51,16 @@ export async function* forward<C extends Change, L>(
     const failed = new Map(outcome.failed?.map(({ machine, reason }) => [machine, reason]));
     const lines = executionProgress.lines + (outcome.broke === undefined ? batch.lines.length : 0);
     executionProgress = { lines, done: executionProgress.done + outcome.done.length };
-    yield {
-      ...{ kind: "batch", lines, shared: 0, retained: 0, excluded: chosen.excluded },
+    add({
+      ...{ lines, shared: 0, retained: 0, excluded: chosen.excluded },
       ...{ outcome: { ...outcome, skipped }, unchanged: unchangedOf(chosen.changes, skipped) },
       failed: skippedLines(leg, batch.lines, failed),
-    };
+    });
     if (outcome.broke === undefined) continue;
-    return yield {
-      kind: "broke",
-      error: await brokeOf(running, batch.span, outcome.broke, executionProgress),
-    };
+    const broke = await brokeOf(running, batch.span, outcome.broke, executionProgress);
+    return { stopped: false, broke };
   }
+  return null;
 }
 
 /** A batch with its changes, which are computed once. */

@@ -18,7 +18,7 @@ export interface Ownership {
   /** Number of reverted changes that were not started again. */
   readonly back: number;
   /** Changes that a rollback skipped, by its last report. */
-  readonly skipped: ReturnType<typeof skippedBy>;
+  readonly skipped: ReadonlySet<string>;
   /** Number of changes made. A change that was reverted and made again counts once. */
   readonly created: number;
   /** Number of our existing changes by batch, as recorded. */
@@ -62,7 +62,7 @@ export function ownershipOf(entries: Entries, part: string, plan: string): Owner
   const batches = new Map<string, BatchState>();
   const preExisting = new Set<string>();
   const refused = new Set<string>();
-  const taken: UndoneEntry[] = [];
+  const skipped = new Set<string>();
   let created = 0;
   for (const entry of batchesOf(entries, part)) {
     if (entry.plan !== plan) continue;
@@ -75,7 +75,9 @@ export function ownershipOf(entries: Entries, part: string, plan: string): Owner
     if (entry.do === "observed")
       for (const set of [preExisting, refused]) for (const id of entry.taken) set.delete(id);
     if (entry.do === "aborted") for (const id of entry.rows ?? []) refused.add(id);
-    if (entry.do === "undone") taken.push(entry);
+    if (entry.do !== "undone") continue;
+    for (const id of entry.settled) skipped.delete(id);
+    for (const id of entry.conflicts) skipped.add(id);
   }
   const all = [...batches];
   const mapOf = <T>(of: (batch: BatchState) => T | undefined): ReadonlyMap<string, T> =>
@@ -88,51 +90,12 @@ export function ownershipOf(entries: Entries, part: string, plan: string): Owner
   return {
     started: all.flatMap(([, batch]) => (batch.started ? [batch.span] : [])),
     open: all.flatMap(([, batch]) => (batch.open ? [batch.span] : [])),
-    ...{ preExisting, refused, skipped: skippedBy(taken), created },
+    ...{ preExisting, refused, skipped, created },
     undone: mapOf(({ undone }) => undone),
     back: all.reduce((sum, [, batch]) => sum + batch.back, 0),
     rows: mapOf(({ rows }) => rows),
     failed: mapOf(({ failed }) => failed),
   };
-}
-
-type UndoneEntry = Extract<BatchEntry, { readonly do: "undone" }>;
-
-/**
- * Queried by batch, because there may be hundreds of thousands.
- * @param undone in journal order
- */
-function skippedBy(undone: readonly UndoneEntry[]) {
-  let last: { readonly span: Span; readonly ids: ReadonlySet<string> } | null = null;
-  const of = (span: Span): ReadonlySet<string> => {
-    if (last?.span.from === span.from && last.span.to === span.to) return last.ids;
-    const ids = new Set<string>();
-    for (const { from, to, settled, conflicts } of undone) {
-      if (to <= span.from || span.to <= from) continue;
-      for (const id of settled) ids.delete(id);
-      for (const id of conflicts) ids.add(id);
-    }
-    last = { span, ids };
-    return ids;
-  };
-  let empty: boolean | null = null;
-  return {
-    of,
-    /** Of all batches, each of which is evaluated. */
-    size: () => apart(undone).reduce((sum, span) => sum + of(span).size, 0),
-    isEmpty: () => (empty ??= apart(undone).every((span) => of(span).size === 0)),
-  };
-}
-
-/** Merges overlapping spans of batches with different cuts. */
-function apart(spans: readonly Span[]): readonly Span[] {
-  const found: { from: number; to: number }[] = [];
-  for (const { from, to } of spans.toSorted((one, other) => one.from - other.from)) {
-    const last = found.at(-1);
-    if (last === undefined || last.to <= from) found.push({ from, to });
-    else last.to = Math.max(last.to, to);
-  }
-  return found;
 }
 
 /** @returns change of the `created` count */
@@ -210,7 +173,7 @@ export function wasUndone(
   id: string,
 ): boolean {
   const machines = undone.get(keyOf(span));
-  if (machines === undefined || skipped.of(span).has(id)) return false;
+  if (machines === undefined || skipped.has(id)) return false;
   return machines === "all" || machines.has(machine);
 }
 
@@ -244,7 +207,7 @@ export function startedAt(ownership: Ownership): (position: number) => boolean {
 }
 
 function wasTakenBack({ undone, skipped }: Ownership, span: Span): boolean {
-  return undone.get(keyOf(span)) === "all" && skipped.isEmpty();
+  return skipped.size === 0 && undone.get(keyOf(span)) === "all";
 }
 
 /** Whether the machine was completed once, regardless of a later interrupted run. */

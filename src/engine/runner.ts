@@ -10,27 +10,32 @@ export interface SkippedLine<L> {
   readonly reason: string;
 }
 
-export type Event<L> =
-  | {
-      readonly kind: "batch";
-      /** Completed lines. */
-      readonly lines: number;
-      readonly outcome: Outcome;
-      /** Excluded by the final check. */
-      readonly excluded: readonly SkippedLine<L>[];
-      /** Lines of machines that did not complete. */
-      readonly failed: readonly SkippedLine<L>[];
-      /** Our changes shared by machines, outside the rollback's scope. */
-      readonly shared: number;
-      /** Our changes of machines that are excluded from rollback. */
-      readonly retained: number;
-      /** Machines with a skipped change, and one such change. */
-      readonly unchanged: Excluded;
-    }
-  /** On request, before its end. */
-  | { readonly kind: "stopped" }
-  /** Ended within a batch that is not atomic. The error is thrown after the report. */
-  | { readonly kind: "broke"; readonly error: MigrationError };
+/** A completed or broken batch. */
+export interface BatchResult<L> {
+  /** Completed lines. */
+  readonly lines: number;
+  readonly outcome: Outcome;
+  /** Excluded by the final check. */
+  readonly excluded: readonly SkippedLine<L>[];
+  /** Lines of machines that did not complete. */
+  readonly failed: readonly SkippedLine<L>[];
+  /** Our changes shared by machines, outside the rollback's scope. */
+  readonly shared: number;
+  /** Our changes of machines that are excluded from rollback. */
+  readonly retained: number;
+  /** Machines with a skipped change, and one such change. */
+  readonly unchanged: Excluded;
+}
+
+/** Why a leg ended before its last line. */
+export interface EarlyEnd {
+  /** On request. */
+  readonly stopped: boolean;
+  /** Within a batch that is not atomic. Thrown after the report. */
+  readonly broke: MigrationError | null;
+}
+
+export const STOPPED: EarlyEnd = { stopped: true, broke: null };
 
 export const NONE: Excluded = new Map();
 export const NOTHING: Outcome = { done: [], found: [], skipped: [] };
@@ -69,7 +74,7 @@ export interface ExecutionProgress {
   readonly done: number;
 }
 
-export interface Walked<L> {
+export interface Walked<L> extends EarlyEnd {
   /** Changes made now, and made earlier. */
   readonly done: number;
   readonly found: number;
@@ -79,41 +84,6 @@ export interface Walked<L> {
   readonly shared: number;
   readonly retained: number;
   readonly unchanged: Excluded;
-  /** Stopped on request before the end. */
-  readonly stopped: boolean;
-  /** Why it ended within a batch. Thrown after the report. */
-  readonly broke: MigrationError | null;
-}
-
-/** @param progress receives the number of completed lines after each batch */
-export async function gather<L>(
-  events: AsyncIterable<Event<L>>,
-  progress: (lines: number) => void = () => undefined,
-): Promise<Walked<L>> {
-  let [done, found, shared, retained] = [0, 0, 0, 0];
-  const skipped: SkippedRow[] = [];
-  const excluded: SkippedLine<L>[] = [];
-  const failed: SkippedLine<L>[] = [];
-  const unchanged = new Map<string, string>();
-  const ended = (how: Partial<Walked<L>>): Walked<L> => ({
-    ...{ done, found, shared, retained, skipped, excluded, failed, unchanged },
-    ...{ stopped: false, broke: null, ...how },
-  });
-  for await (const event of events) {
-    if (event.kind === "stopped") return ended({ stopped: true });
-    if (event.kind === "broke") return ended({ broke: event.error });
-    const { outcome } = event;
-    done += outcome.done.length;
-    found += outcome.found.length;
-    shared += event.shared;
-    retained += event.retained;
-    for (const row of outcome.skipped) skipped.push(row);
-    excluded.push(...event.excluded);
-    failed.push(...event.failed);
-    for (const [machine, reason] of event.unchanged) unchanged.set(machine, reason);
-    if (outcome.broke === undefined) progress(event.lines);
-  }
-  return ended({});
 }
 
 /** Machines with a skipped change, and one such change. */

@@ -3,7 +3,7 @@ import { regroup } from "../lib/streams.ts";
 import { counted } from "../lib/text.ts";
 import { isDenied, stoppedAfter } from "./midway.ts";
 import type { Clock, Direction, Session } from "./part.ts";
-import { type StartedChange, startedChangesIn } from "./started.ts";
+import { startedChangesIn } from "./started.ts";
 import { actsOf } from "./window-acts.ts";
 import type { Position, WindowLeg } from "./window-part.ts";
 
@@ -36,58 +36,33 @@ export interface WindowEnd {
 export type WindowSession = Session & { readonly clock: Clock };
 
 /**
- * Changes machines in order within the pace, and watches them until they end. Waiting machines are
- * retried after all others. Safe to repeat, because each machine is inspected first. Ends after the
- * last machine, too many failures, or on request. Except on request, machines in progress are
- * watched to their end.
+ * Changes machines in order within the pace, and watches them until they end. Back: reverts started
+ * changes in the given order, and skips and lists changed machines. Waiting machines are retried
+ * after all others. Safe to repeat, because each machine is inspected first. Ends after the last
+ * machine, too many failures, or on request. Except on request, machines in progress are watched to
+ * their end.
  * @param ends called when a machine ends
  * @throws MigrationError before the first start, or if the first change is denied; later errors are
  *   `broke`
  */
-export function windowForward<C extends { readonly id: string }, P extends Position>(
-  leg: WindowLeg<C, P>,
-  session: WindowSession,
-  ends: (ending: Ending<C, P>) => void,
-): Promise<WindowEnd> {
-  const started = startedChangesIn(session.journal.entries(), leg.part.name);
-  return runWindow(leg, session, ends, {
-    ...{ direction: "forward", started },
-    changes: leg.changes(started),
-  });
-}
-
-/** Reverts started changes in the given order. Skips and lists changed machines. */
-export function windowBack<C extends { readonly id: string }, P extends Position>(
+export async function runWindow<C extends { readonly id: string }, P extends Position>(
+  direction: Direction,
   leg: WindowLeg<C, P>,
   session: WindowSession,
   ends: (ending: Ending<C, P>) => void,
 ): Promise<WindowEnd> {
   const started = startedChangesIn(session.journal.entries(), leg.part.name);
   const changes = async function* (): AsyncGenerator<readonly C[]> {
-    for await (const some of leg.changes(started)) yield some.filter(({ id }) => started.has(id));
+    for await (const some of leg.changes(started))
+      yield direction === "back" ? some.filter(({ id }) => started.has(id)) : some;
   };
-  return runWindow(leg, session, ends, { ...{ direction: "back", started }, changes: changes() });
-}
-
-interface WindowDirection<C> {
-  readonly direction: Direction;
-  readonly started: ReadonlyMap<string, StartedChange>;
-  readonly changes: AsyncIterable<readonly C[]>;
-}
-
-async function runWindow<C extends { readonly id: string }, P extends Position>(
-  leg: WindowLeg<C, P>,
-  session: WindowSession,
-  ends: (ending: Ending<C, P>) => void,
-  { direction, started, changes }: WindowDirection<C>,
-): Promise<WindowEnd> {
   const acts = actsOf(leg.part, session, direction, started);
   const { go, retry, giveUp, flight, completed, waiting } = windowOf(leg, session, acts, ends);
   let broke: MigrationError | null = null;
   let cut = false;
   const asksToStop = (): boolean => cut && session.stopping();
   try {
-    for await (const batch of regroup(changes, leg.part.size)) {
+    for await (const batch of regroup(changes(), leg.part.size)) {
       cut = !(await go(batch));
       if (cut) break;
     }
@@ -183,11 +158,10 @@ function windowOf<C extends { readonly id: string }, P extends Position>(
 const RETRY_MS = 500;
 
 /** Of several errors, throws the one with the least certain state. */
-async function all<T>(works: readonly Promise<T>[]): Promise<readonly T[]> {
+async function all(works: readonly Promise<void>[]): Promise<void> {
   const settled = await Promise.allSettled(works);
   const reasons = settled.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
   if (reasons.length > 0) throw reasons.find((reason) => !isDenied(reason)) ?? reasons[0];
-  return settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
 }
 
 const PAUSES_MS = [0, 1000] as const;

@@ -1,4 +1,4 @@
-import { windowBack } from "../engine/window.ts";
+import { runWindow } from "../engine/window.ts";
 import { ONE_BY_ONE } from "../engine/window-part.ts";
 import { MigrationError } from "../lib/error.ts";
 import { counted, listed, NAMES } from "../lib/text.ts";
@@ -66,7 +66,7 @@ export function managedBack(options: UnmanageOptions): Rollback {
           const changes = changesBack((id) => chosen.has(id));
           const pace = { ...ONE_BY_ONE, concurrency: most, inFlight: most };
           const leg = { part: adapter.back(most), command: "rollback", changes, pace };
-          const end = await windowBack(leg, session, ({ change, position }) => {
+          const end = await runWindow("back", leg, session, ({ change, position }) => {
             if (position.is === "after") done += 1;
             else {
               skipped += 1;

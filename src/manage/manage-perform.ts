@@ -1,5 +1,5 @@
 import { isDenied } from "../engine/midway.ts";
-import { windowBack, windowForward } from "../engine/window.ts";
+import { runWindow } from "../engine/window.ts";
 import { ONE_BY_ONE, type Pace } from "../engine/window-part.ts";
 import { MigrationError } from "../lib/error.ts";
 import { once } from "../lib/streams.ts";
@@ -66,15 +66,12 @@ export async function takeBack(
   const unstopped = adapter.name === "allocation" ? { ...session, stopping: () => false } : session;
   try {
     const leg = { part, command: "node manage", changes, pace };
-    const { broke } = await windowBack(
-      leg,
-      unstopped,
-      ({ change, position: { is, reasons, inService } }) => {
-        if (is === "after") rolledBack.set(change.id, null);
-        else leftovers.set(change.id, reasons.join("; "));
-        if (inService === true) inUse.add(change.id);
-      },
-    );
+    const { broke } = await runWindow("back", leg, unstopped, ({ change, position }) => {
+      const { is, reasons, inService } = position;
+      if (is === "after") rolledBack.set(change.id, null);
+      else leftovers.set(change.id, reasons.join("; "));
+      if (inService === true) inUse.add(change.id);
+    });
     if (session.stopping()) markUnfinished("the command was stopped before");
     return { rolledBack, leftovers, inUse, broke };
   } catch (cause) {
@@ -112,7 +109,7 @@ export async function perform(
       "node manage",
       changes.length,
       (progress) =>
-        windowForward(leg, session, ({ change, position, made, found, completed }) => {
+        runWindow("forward", leg, session, ({ change, position, made, found, completed }) => {
           const { is, reasons } = position;
           if (found && is === "other") refused(change, reasons, notify);
           const outcome = managedOutcome(position, made);

@@ -1,4 +1,4 @@
-import { type WindowSession, windowBack, windowForward } from "../engine/window.ts";
+import { runWindow, type WindowSession } from "../engine/window.ts";
 import { ONE_BY_ONE } from "../engine/window-part.ts";
 import { causeWith, orNull } from "../lib/error.ts";
 import type { JsonObject } from "../lib/json.ts";
@@ -123,17 +123,14 @@ async function legOf(
   if (session.stopping()) return null;
   let last: SwitchPosition | null = null;
   const pace = { ...PACE, deadline: LONGEST + at.times.soft + at.times.proof };
-  const [runWindow, part, command] =
+  const [direction, part, command] =
     image === null
-      ? ([windowForward, switchPart(at, step), "node switchover"] as const)
-      : ([windowBack, switchBackPart(at, step, image), "rollback"] as const);
-  const { broke, stopped } = await runWindow(
-    { part, command, pace, changes: () => once([{ id: at.plan.source }]) },
-    session,
-    ({ position }) => {
-      last = position;
-    },
-  );
+      ? (["forward", switchPart(at, step), "node switchover"] as const)
+      : (["back", switchBackPart(at, step, image), "rollback"] as const);
+  const leg = { part, command, pace, changes: () => once([{ id: at.plan.source }]) };
+  const { broke, stopped } = await runWindow(direction, leg, session, ({ position }) => {
+    last = position;
+  });
   if (broke !== null) throw broke;
   return image !== null && stopped ? null : last;
 }

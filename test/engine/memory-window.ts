@@ -1,5 +1,5 @@
 import type { StartedChange } from "../../src/engine/started.ts";
-import { type Ending, type WindowEnd, windowBack, windowForward } from "../../src/engine/window.ts";
+import { type Ending, runWindow, type WindowEnd } from "../../src/engine/window.ts";
 import {
   ONE_BY_ONE,
   type Pace,
@@ -169,7 +169,7 @@ export function open(
       yield [...of.at.keys()].map((id) => ({ id }));
     },
   };
-  return gathered((ends) => windowForward(leg, sessionOf(of), ends));
+  return gathered((ends) => runWindow("forward", leg, sessionOf(of), ends));
 }
 
 export function close(of: Doors, pace: Partial<Pace> = {}): Promise<Opened> {
@@ -181,5 +181,5 @@ export function close(of: Doors, pace: Partial<Pace> = {}): Promise<Opened> {
         .map((id) => ({ ...{ id, was: String(ours.get(id)?.observed[0]?.was) } }));
     },
   };
-  return gathered((ends) => windowBack(leg, sessionOf(of), ends));
+  return gathered((ends) => runWindow("back", leg, sessionOf(of), ends));
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { windowForward } from "../../src/engine/window.ts";
+import { runWindow } from "../../src/engine/window.ts";
 import { ONE_BY_ONE } from "../../src/engine/window-part.ts";
 import type { Json } from "../../src/lib/json.ts";
 import { once } from "../../src/lib/streams.ts";
@@ -163,7 +163,7 @@ test("all machines under way are on fake hardware before Nova's resource tracker
   const why: string[] = [];
   const servers = new Map<string, string | undefined>();
   await during(await openRun(privateFolder(t), { create: true }), async (session) => {
-    await windowForward(legOf(at, count), session, ({ change, position }) => {
+    await runWindow("forward", legOf(at, count), session, ({ change, position }) => {
       why.push(...position.reasons);
       servers.set(change.id, position.view.record?.uuid);
     });
@@ -197,7 +197,7 @@ test("after a quota of Nova no other machine is begun", async (t) => {
   const ids = [...at.nodes.keys()];
   const why: string[] = [];
   await during(await openRun(privateFolder(t), { create: true }), async (session) => {
-    await windowForward(legOf({ ...at, hands }, 1), session, ({ position }) => {
+    await runWindow("forward", legOf({ ...at, hands }, 1), session, ({ position }) => {
       why.push(position.reasons.join());
     });
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { type WindowSession, windowBack, windowForward } from "../../src/engine/window.ts";
+import { runWindow, type WindowSession } from "../../src/engine/window.ts";
 import { ONE_BY_ONE, type WindowLeg } from "../../src/engine/window-part.ts";
 import { MigrationError } from "../../src/lib/error.ts";
 import { once } from "../../src/lib/streams.ts";
@@ -149,7 +149,7 @@ export async function forwardBy(part: Part, session: WindowSession, server: stri
   const change = { ...(known ?? { id: ID, server, acts: [] }), request: REQUEST };
   const leg = { part, command: "manage", pace: ONE_BY_ONE, changes: () => once([change]) };
   const ends: ManagePosition[] = [];
-  const { broke } = await windowForward(leg, session, ({ position }) => ends.push(position));
+  const { broke } = await runWindow("forward", leg, session, ({ position }) => ends.push(position));
   if (broke !== null) throw broke.cause ?? broke;
   return ends;
 }
@@ -161,7 +161,7 @@ export async function backBy(part: Part, run: RunFolder, lines?: number) {
     once([...ours].map(([id, one]) => changeBack(id, one).change));
   const leg = { part, command: "rollback", pace: ONE_BY_ONE, changes };
   const act = async (session: WindowSession): Promise<void> => {
-    const { broke } = await windowBack(leg, session, ({ position }) => ends.push(position));
+    const { broke } = await runWindow("back", leg, session, ({ position }) => ends.push(position));
     if (broke !== null) throw broke.cause ?? broke;
   };
   await during(run, act, lines);

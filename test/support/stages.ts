@@ -1,8 +1,7 @@
 import { join } from "node:path";
-import { back } from "../../src/engine/back.ts";
-import { forward } from "../../src/engine/forward.ts";
+import { execute } from "../../src/engine/execute.ts";
 import type { Leg, Session } from "../../src/engine/part.ts";
-import { type Event, gather, type Walked } from "../../src/engine/runner.ts";
+import type { Walked } from "../../src/engine/runner.ts";
 import { ironicLeg, withIronic } from "../../src/migrate/apply/ironic-target.ts";
 import { databaseBackend } from "../../src/migrate/open/backend.ts";
 import { emptyTally } from "../../src/migrate/verify/rules/tally.ts";
@@ -18,12 +17,12 @@ type Place = Pick<Workplace, "run" | "ironic">;
 
 /** Loads the run's plan as `apply` does: under the target's lock, told in the journal. */
 export function applied(at: Place): Promise<Walked<PlannedMachine>> {
-  return acting(at, true, (leg, session) => forward(leg, session));
+  return acting(at, true, (leg, session) => execute([leg], session, { direction: "forward" }));
 }
 
 export function rolledBack(at: Place): Promise<Walked<PlannedMachine>> {
-  const all = { all: true, selects: () => true };
-  return acting(at, false, (leg, session) => back(leg, session, all));
+  const only = { all: true, selects: () => true };
+  return acting(at, false, (leg, session) => execute([leg], session, { direction: "back", only }));
 }
 
 /** Every row's verdict, those as planned included, and the totals. @param key opens secrets to compare them */
@@ -42,7 +41,7 @@ export async function verified(at: Place, key: Seal = seal) {
 async function acting(
   at: Place,
   check: boolean,
-  work: (leg: Leg<Step, PlannedMachine>, session: Session) => AsyncIterable<Event<PlannedMachine>>,
+  work: (leg: Leg<Step, PlannedMachine>, session: Session) => Promise<Walked<PlannedMachine>>,
 ): Promise<Walked<PlannedMachine>> {
   const { header, lines, footer } = await planOf(at);
   const road = databaseBackend(at.ironic, mappings);
@@ -50,7 +49,7 @@ async function acting(
     withIronic(at.run, session, road, { header, seal, check }, (place) => {
       const leg = ironicLeg(place.part, { sha256: footer.sha256, lines });
       const { precondition } = place;
-      return gather(work({ ...leg, check: place.check, precondition }, session));
+      return work({ ...leg, check: place.check, precondition }, session);
     }),
   );
 }

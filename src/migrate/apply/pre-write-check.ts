@@ -147,7 +147,7 @@ export async function foreignNodesFirst(
   const { preExisting, refused, undone, skipped } = ownershipOf(entries, IRONIC, sha256);
   const plans = plansOf(entries, IRONIC);
   const isOnly = plans.length === 1 && plans[0] === sha256;
-  const otherChanges = preExisting.size + refused.size + undone.size + skipped.size();
+  const otherChanges = preExisting.size + refused.size + undone.size + skipped.size;
   const isCounted = isOnly && otherChanges === 0 && (await target.counts()).nodes <= footer.nodes;
   if (!isCounted) await check();
   return isCounted ? check : () => Promise.resolve();

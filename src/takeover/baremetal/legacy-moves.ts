@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { hostname } from "node:os";
 import type { StartedChange } from "../../engine/started.ts";
-import { windowBack, windowForward } from "../../engine/window.ts";
+import { runWindow } from "../../engine/window.ts";
 import { ONE_BY_ONE } from "../../engine/window-part.ts";
 import { MigrationError, orMessage } from "../../lib/error.ts";
 import { isObject } from "../../lib/json.ts";
@@ -161,7 +161,7 @@ export async function moveMachines(
   };
   const part = legacyPart({ ...deps, locked: whileLocked }, forwardTransition);
   const leg = { part, command: "host move", changes: machines, pace: ONE_BY_ONE };
-  const { stopped, broke } = await windowForward(leg, session, (ending) => {
+  const { stopped, broke } = await runWindow("forward", leg, session, (ending) => {
     const { change, position, made, completed } = ending;
     if (position.is === "after") counts[made ? "made" : "found"] += 1;
     else skipped.push({ id: `machine:${change.id}`, reason: position.reason ?? position.is });
@@ -194,7 +194,7 @@ export async function returnMachines(
       yield startedMachines(startedChanges).filter(selects);
     },
   };
-  const { stopped, broke } = await windowBack(leg, session, ({ change, position, completed }) => {
+  const end = await runWindow("back", leg, session, ({ change, position, completed }) => {
     if (position.is === "after") back += 1;
     else {
       skipped += 1;
@@ -202,8 +202,8 @@ export async function returnMachines(
     }
     progress(completed);
   });
-  if (broke !== null) throw broke;
-  return { back, skipped, stopped };
+  if (end.broke !== null) throw end.broke;
+  return { back, skipped, stopped: end.stopped };
 }
 
 export async function* machinesOf({ lines }: MovePlan): AsyncGenerator<readonly LegacyMachine[]> {

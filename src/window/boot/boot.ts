@@ -1,5 +1,5 @@
 import { startedChangesIn } from "../../engine/started.ts";
-import { type Ending, windowBack, windowForward } from "../../engine/window.ts";
+import { type Ending, runWindow } from "../../engine/window.ts";
 import { ONE_BY_ONE } from "../../engine/window-part.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { regroup } from "../../lib/streams.ts";
@@ -189,8 +189,8 @@ async function changeTree(
     for (const [id, begun] of startedChangesIn(entries, name))
       if (begun.open) for (const { path } of stepsOf(id, begun)) await sweep(tree.root, path);
     const { stopped, broke } = undo
-      ? await windowBack(unstaging, session, ends)
-      : await windowForward(staging, session, ends);
+      ? await runWindow("back", unstaging, session, ends)
+      : await runWindow("forward", staging, session, ends);
     if (broke !== null) throw broke;
     const trees = undo ? [...stagedTrees(entries)] : [];
     const elsewhere = trees.flatMap(([other, machines]) =>

@@ -1,12 +1,6 @@
 import { ownershipOf, wasUndone } from "../../engine/ownership.ts";
 import type { StartedChange } from "../../engine/started.ts";
-import {
-  type Ending,
-  type WindowEnd,
-  type WindowSession,
-  windowBack,
-  windowForward,
-} from "../../engine/window.ts";
+import { type Ending, runWindow, type WindowEnd, type WindowSession } from "../../engine/window.ts";
 import {
   ONE_BY_ONE,
   type Position,
@@ -198,8 +192,7 @@ export async function finish(
     },
     pace: { ...ONE_BY_ONE, concurrency: inFlight, inFlight, lockWait: lockWait * 1000 },
   };
-  const perform = undo ? windowBack : windowForward;
-  return tally.finished(await perform(leg, finishing, tally.ends));
+  return tally.finished(await runWindow(undo ? "back" : "forward", leg, finishing, tally.ends));
 }
 
 /** Counts finished machines, and keeps only those to report. */

@@ -1,10 +1,4 @@
-import {
-  type Ending,
-  type WindowEnd,
-  type WindowSession,
-  windowBack,
-  windowForward,
-} from "../../engine/window.ts";
+import { type Ending, runWindow, type WindowEnd, type WindowSession } from "../../engine/window.ts";
 import { ONE_BY_ONE, type Pace } from "../../engine/window-part.ts";
 import { logFaults } from "../../lib/quotes.ts";
 import { counted } from "../../lib/text.ts";
@@ -152,7 +146,7 @@ export async function release(
   const part = handOverPart(handover, health, around, pace.deadline / 1000);
   ({ rate } = part);
   const leg = { part, command: "handover", changes: () => changesOf(plan), pace };
-  const handed = tally.end(await windowForward(leg, releasing, tally.ends));
+  const handed = tally.end(await runWindow("forward", leg, releasing, tally.ends));
   const minutes = (clock.now() - began) / 60_000;
   const perMinute = rate() === null ? null : (handed.made - handed.waiting) / minutes;
   return { ...handed, perMinute };
@@ -172,7 +166,7 @@ export async function restage(
   const part = restagePart(releasing.handover);
   const pace = { ...ONE_BY_ONE, lockWait: lockWait * 1000 };
   const leg = { part, command: "handover --undo", changes: () => changesOf(plan), pace };
-  const handed = tally.end(await windowBack(leg, releasing, tally.ends));
+  const handed = tally.end(await runWindow("back", leg, releasing, tally.ends));
   // A conductor's errors about a staged machine no longer matter.
   return { ...handed, noted: [], perMinute: null };
 }

@@ -95,7 +95,7 @@ function doneText(
     all.reduce((total, one) => total + of(one), 0);
   const [created, back] = [sum((one) => one.created), sum((one) => one.back)];
   const [started, open] = [sum((one) => one.started.length), sum((one) => one.open.length)];
-  const skipped = sum((one) => one.skipped.size());
+  const skipped = sum((one) => one.skipped.size);
   return (
     `plan ${sha256.slice(0, 12)}: ${counted(created, "row")} ${done} in ${counted(started - open, "batch", "batches")}` +
     `${open > 0 ? `, ${counted(open, "batch", "batches")} begun and not recorded as done` : ""}` +

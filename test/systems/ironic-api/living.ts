@@ -1,10 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { back } from "../../../src/engine/back.ts";
-import { forward } from "../../../src/engine/forward.ts";
+import { execute } from "../../../src/engine/execute.ts";
 import type { Leg, Session } from "../../../src/engine/part.ts";
-import { gather } from "../../../src/engine/runner.ts";
 import { ironicLeg, ironicPart } from "../../../src/migrate/apply/ironic-target.ts";
 import { loadMappings } from "../../../src/migrate/open/documents.ts";
 import type { Entry } from "../../../src/model/journal.ts";
@@ -140,11 +138,13 @@ export function bothWays({ link, seal }: Living, machines: readonly Made[]) {
       ...{ check: () => Promise.resolve(), precondition: () => Promise.resolve() },
     };
   };
-  const all = { all: true, selects: () => true };
+  const only = { all: true, selects: () => true };
   return {
     journal: (): readonly Entry[] => entries,
-    apply: (failpoint?: Failpoint) => gather(forward(legOf(failpoint), session)),
-    rollback: (failpoint?: Failpoint) => gather(back(legOf(failpoint), session, all)),
+    apply: (failpoint?: Failpoint) =>
+      execute([legOf(failpoint)], session, { direction: "forward" }),
+    rollback: (failpoint?: Failpoint) =>
+      execute([legOf(failpoint)], session, { direction: "back", only }),
   };
 }
 

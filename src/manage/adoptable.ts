@@ -7,7 +7,7 @@ import {
 } from "../migrate/open/services.ts";
 import type { AdoptableRow, ExistingNics, RunningNode } from "../model/ironic/manage.ts";
 import type { RestOptions } from "../run/cloud.ts";
-import { closing, type Keep, keepYoungSmall, openRole } from "../run/databases.ts";
+import { closing, type Keep, openRole } from "../run/databases.ts";
 import type { Sink } from "../run/sink.ts";
 import { readNics, runningNodes } from "../systems/ironic-api/running.ts";
 import { openRunning } from "../systems/ironic-db/running.ts";
@@ -71,7 +71,6 @@ export async function portsOfVifs(
 
 async function sourceOf(options: AdoptableOptions, keep: Keep, report: (text: string) => void) {
   if (options.ironicDb !== undefined) return rowsOf(options, options.ironicDb, keep, report);
-  keepYoungSmall();
   const { service, network } = await openManageClients(options, keep, report);
   const nics = readNics(service);
   const pendingFacts = portsOfVifs(nics, network);
@@ -88,7 +87,6 @@ async function rowsOf(
   const { cloud, limit } = cloudOfOptions(options, report);
   const { network } = servicesOf(cloud, limit, keep);
   const database = keep(await openRole("ironic-db", ironicDb, { readOnly: true }));
-  keepYoungSmall();
   const rows = await openRunning(database);
   const nics = rows.nics();
   async function* listing(): AsyncGenerator<readonly RunningNode[]> {

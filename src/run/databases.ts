@@ -1,4 +1,3 @@
-import { setFlagsFromString } from "node:v8";
 import { readDatabaseAddress } from "../systems/database/database-address.ts";
 import { type Database, openDatabase } from "../systems/database/open.ts";
 import { databaseTimeout } from "./database-timeout.ts";
@@ -63,15 +62,4 @@ async function closeAll(closables: readonly Closable[]): Promise<void> {
   for (const opened of closables.toReversed())
     await opened.close().catch((cause: unknown) => failures.push(cause));
   if (failures.length > 0) throw failures[0];
-}
-
-/**
- * Limits V8's young generation, for commands that only stream rows: a list of 50,000 nodes takes 84
- * MiB instead of 118. Call it after a database is open, because V8 rejects compiled driver code
- * under other flags. Without a database, call it first.
- */
-export function keepYoungSmall(): void {
-  setFlagsFromString("--semi-space-growth-factor=1");
-  // Limits growth of old memory to 60 %, which takes 104 MiB instead of 111.
-  setFlagsFromString("--heap-growing-percent=60");
 }

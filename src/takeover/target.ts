@@ -9,7 +9,7 @@ import type { NodeTenant, PlannedMove } from "../model/nova/host-move.ts";
 import type { NovaIdentity } from "../model/nova/nova-plan.ts";
 import { hasMovedToApi } from "../model/nova/nova-release.ts";
 import { hasLogin } from "../run/cloud.ts";
-import { type Keep, keepYoungSmall, openRole } from "../run/databases.ts";
+import { type Keep, openRole } from "../run/databases.ts";
 import type { MovePlan } from "../run/host-files.ts";
 import type { Database } from "../systems/database/open.ts";
 import { valuesBy } from "../systems/database/read.ts";
@@ -76,7 +76,6 @@ export async function openHostClients(
 ): Promise<MoveTarget> {
   const { novaDb, novaApiDb } = options;
   const database = keep(await openRole("nova-db", novaDb, { readOnly }));
-  keepYoungSmall();
   await privileges(database, readOnly);
   const identity = await identifyNova(database, MOVED_TABLES);
   const api =

@@ -1,7 +1,7 @@
 import { tenantsOf } from "../../src/migrate/hosts/nova-side.ts";
 import { choiceOf } from "../../src/migrate/hosts/rules/choice.ts";
 import { changedTenants } from "../../src/migrate/hosts/rules/current-placement.ts";
-import { openOnNodes } from "../../src/systems/nova-db/by-node.ts";
+import { openTenants } from "../../src/systems/nova-db/by-node.ts";
 import { openInstances } from "../../src/systems/nova-db/instances.ts";
 import { acceptOf } from "../hostile/fleet.ts";
 import { after, open, planOf, type Workplace } from "./planned-case.ts";
@@ -15,7 +15,7 @@ export async function heldByApply(at: Workplace): Promise<readonly string[]> {
   if (spec === undefined) return [];
   const nova = await open(spec, true);
   try {
-    const now = { instancesOf: openInstances(nova), onNodes: await openOnNodes(nova), nova };
+    const now = { instancesOf: openInstances(nova), onNodes: await openTenants(nova), nova };
     const { lines } = await planOf(at);
     const choice = choiceOf(after(at.written.plan, "--compute-host"));
     const held: string[] = [];

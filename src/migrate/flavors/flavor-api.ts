@@ -5,7 +5,7 @@ import { closing, type Keep, openRole } from "../../run/databases.ts";
 import { failpoint } from "../../run/failpoint.ts";
 import { readTransaction } from "../../systems/database/open.ts";
 import { committed } from "../../systems/database/write.ts";
-import { readApiFlavors } from "../../systems/nova-db/plan-flavors.ts";
+import { readFlavorRows } from "../../systems/nova-db/flavors.ts";
 import { identifyNovaApi } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { checkNova } from "../hosts/nova-target.ts";
@@ -46,7 +46,7 @@ export async function openFlavorApi(spec: string, readOnly: boolean, keep: Keep)
     target: createNovaTarget(database, identity, failpoint, "nova_api"),
     /** @param hosts hosts of live instances by flavor, from nova */
     rows: (hosts: FlavorRows["hosts"]): Promise<FlavorRows> =>
-      closing(async (inner) => readApiFlavors(inner(await readTransaction(database)), hosts)),
+      closing(async (inner) => readFlavorRows(inner(await readTransaction(database)), hosts)),
     /** Waits for the open transaction of an earlier run. @throws MigrationError N2I-E318 */
     committed: () => committed(database),
   };

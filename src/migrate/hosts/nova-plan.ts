@@ -9,7 +9,7 @@ import type { PlannedMachine } from "../../model/plan.ts";
 import { releaseNames } from "../../run/files/load-tables.ts";
 import type { PlanWriter } from "../../run/files/plan-folder.ts";
 import type { Database } from "../../systems/database/open.ts";
-import { readFlavorRows } from "../../systems/nova-db/plan-flavors.ts";
+import { readFlavorRows } from "../../systems/nova-db/flavors.ts";
 import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { openHosts } from "../../systems/nova-db/plan-read.ts";
 import type { FlavorApi } from "../flavors/flavor-api.ts";

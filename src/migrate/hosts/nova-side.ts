@@ -13,7 +13,7 @@ import type { RunFolder } from "../../run/files/run-folder.ts";
 import type { RunSession } from "../../run/session.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { inPortions } from "../../systems/database/rows.ts";
-import { openOnNodes } from "../../systems/nova-db/by-node.ts";
+import { openTenants } from "../../systems/nova-db/by-node.ts";
 import { openInstances } from "../../systems/nova-db/instances.ts";
 import type { MachinePlan } from "../apply/ironic-target.ts";
 import { novaJournalled, novaParts } from "../apply/nova.ts";
@@ -192,7 +192,7 @@ async function checkTenants(
 ): Promise<void> {
   const inRun = startedAt(ownershipOf(entries, IRONIC, sha256));
   const now = {
-    ...{ instancesOf: openInstances(database), onNodes: await openOnNodes(database) },
+    ...{ instancesOf: openInstances(database), onNodes: await openTenants(database) },
     nova: database,
   };
   const stale = createSeveral();

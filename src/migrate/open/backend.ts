@@ -20,7 +20,7 @@ import {
 } from "../../systems/ironic-api/service.ts";
 import { createRestTarget } from "../../systems/ironic-api/target.ts";
 import { oldestNodes } from "../../systems/ironic-db/current.ts";
-import { createGuard } from "../../systems/ironic-db/guard.ts";
+import { createGuard } from "../../systems/ironic-db/handover.ts";
 import { scannedKeys } from "../../systems/ironic-db/indexes.ts";
 import { expectRelease, identifyTarget } from "../../systems/ironic-db/open.ts";
 import { createTarget } from "../../systems/ironic-db/target.ts";

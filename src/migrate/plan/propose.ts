@@ -7,11 +7,9 @@ import type { PowerReadings } from "../../model/power.ts";
 import type { MachineFlavor } from "../../model/settings.ts";
 import { closing, openRole } from "../../run/databases.ts";
 import type { Database } from "../../systems/database/open.ts";
-import { readFlavorSizes } from "../../systems/nova-db/flavors.ts";
+import { readFlavorRows, readFlavorSizes } from "../../systems/nova-db/flavors.ts";
 import { readClasses } from "../../systems/nova-db/later.ts";
-import { novaVersion } from "../../systems/nova-db/open.ts";
-import { readApiFlavors, readFlavorRows } from "../../systems/nova-db/plan-flavors.ts";
-import { identifyNovaApi } from "../../systems/nova-db/plan-open.ts";
+import { identifyNovaApi, novaVersion } from "../../systems/nova-db/plan-open.ts";
 import type { ConnectionOptions } from "../flavors/flavor-api.ts";
 import { createProposal } from "./rules/propose.ts";
 
@@ -53,7 +51,7 @@ function flavorsIn({ novaDb, novaApiDb }: ConnectionOptions): Promise<readonly M
     if (novaApiDb !== undefined) {
       const database = keep(await openRole("nova-api-db", novaApiDb, { readOnly: true }));
       await identifyNovaApi(database);
-      await addFlavors(found, database, await readApiFlavors(database, new Map()));
+      await addFlavors(found, database, await readFlavorRows(database, new Map()));
     }
     return [...found.values()];
   });

@@ -10,7 +10,7 @@ import {
   openComputeNodes,
   openComputes,
   openDeleted,
-  openOnNodes,
+  openTenants,
 } from "../../systems/nova-db/by-node.ts";
 import { openInstances } from "../../systems/nova-db/instances.ts";
 import { type ConnectionOptions, reopenFlavorApi } from "../flavors/flavor-api.ts";
@@ -73,7 +73,7 @@ export async function openNovaVerifier(
       const now = {
         rows: inspected(plan, (leg) => (leg === "api" ? api : target)),
         ...{ nova: database, instancesOf: openInstances(database), expects },
-        onNodes: await openOnNodes(database),
+        onNodes: await openTenants(database),
         locationsOf: await openComputeNodes(database),
         computesOf: await openComputes(database),
         deletedOf: await openDeleted(database, since),

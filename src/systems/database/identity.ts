@@ -4,7 +4,7 @@ import type { ServerIdentity } from "../../model/artefact.ts";
 import type { ServerFacts } from "../../model/check.ts";
 import type { Database } from "./open.ts";
 import { read } from "./read.ts";
-import { ask, integer, text } from "./rows.ts";
+import { ask, integer, string, text } from "./rows.ts";
 import { clockOf } from "./statement.ts";
 
 /** Includes the server's own identifier, because servers can share an address. */
@@ -130,8 +130,8 @@ export async function schemaVersion(database: Database, repository: string) {
 }
 
 export async function alembicHead(database: Database): Promise<string | null> {
-  const [head] = await read(database, { version_num: text }, "alembic_version");
-  return head?.version_num ?? null;
+  const rows = await read(database, { version_num: string }, "alembic_version");
+  return rows.map(({ version_num }) => version_num).join("+") || null;
 }
 
 /**

@@ -43,9 +43,8 @@ export async function askIn(
   sql: string,
   values: readonly unknown[],
 ): Promise<readonly RawRow[]> {
-  if (values.length === 0) return [];
   const found: (readonly RawRow[])[] = [];
-  for (const some of portions(values)) {
+  for (const some of inPortions(values, BINDINGS)) {
     const among = amongOf(database.engine, some);
     found.push(await ask(database, doing, sql.replace("IN (...)", among.sql), among.values));
   }
@@ -192,13 +191,7 @@ export function columnList(
 }
 
 /** Bindings per statement. SQLite accepts 32,766, PostgreSQL 65,535. */
-const VALUES = 20_000;
-
-export function portions<T>(values: readonly T[]): readonly (readonly T[])[] {
-  if (values.length <= VALUES) return [values];
-  const count = Math.ceil(values.length / VALUES);
-  return Array.from({ length: count }, (_, at) => values.slice(at * VALUES, (at + 1) * VALUES));
-}
+export const BINDINGS = 20_000;
 
 /** Values per query, to limit memory. */
 const SOME = 2000;

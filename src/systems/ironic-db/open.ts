@@ -2,15 +2,9 @@ import { MigrationError } from "../../lib/error.ts";
 import type { TargetIdentity } from "../../model/artefact.ts";
 import type { Release } from "../../model/ironic/target.ts";
 import type { Heads } from "../../model/mapping.ts";
-import { columnNames, identify, tableNames } from "../database/identity.ts";
+import { alembicHead, columnNames, identify, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { read } from "../database/read.ts";
 import { ask, string } from "../database/rows.ts";
-
-export async function headOf(database: Database): Promise<string> {
-  const rows = await read(database, { version_num: string }, "alembic_version");
-  return rows.map(({ version_num }) => version_num).join("+");
-}
 
 /** The narrowest charset of the written columns. PostgreSQL and SQLite store all characters. */
 async function charsetOf(database: Database): Promise<string> {
@@ -39,7 +33,7 @@ export async function identifyTarget(
       "N2I-E202",
       `--ironic-db ${database.label} is not an Ironic database: it has no ${missing.join(", ")}${tables.has("bm_nodes") ? "; it is a nova_bm database" : ""}`,
     );
-  const head = await headOf(database);
+  const head = (await alembicHead(database)) ?? "";
   const release = releaseOf(head, supported, database.label, requested);
   for (const [table, columns] of [
     ["nodes", release.node],

@@ -8,9 +8,10 @@ import { keyed } from "../database/read.ts";
 import {
   amongOf,
   askIn,
+  BINDINGS,
   columnList,
+  inPortions,
   integer,
-  portions,
   type RawRow,
   text,
 } from "../database/rows.ts";
@@ -18,12 +19,7 @@ import { type Ironic, isWritten, readRows, toNode, toPort } from "./current.ts";
 import { scannedByNode } from "./indexes.ts";
 import { TRAITS, traitsOf } from "./traits.ts";
 
-interface Reading {
-  readonly locking: boolean;
-  readonly byNode: ByNode;
-}
-
-/** The column to find rows of nodes by, and its values. May include rows of other nodes. */
+/** The column to find rows of nodes by, and its values. */
 type ByNode = (
   table: string,
   nodeIds: readonly number[],
@@ -42,13 +38,13 @@ function readOnce({ database }: Ironic): ByNode {
     const live = "node_id IS NOT NULL";
     const index = indexes.get(table) ?? indexByText(database, table, "node_id", live);
     indexes.set(table, index);
-    return { column: "id", values: (await index).ids(nodeIds.map(String)) };
+    return { column: "id", values: (await index)(nodeIds.map(String)) };
   };
 }
 
 async function readForeign(
   ironic: Ironic,
-  { byNode }: Reading,
+  byNode: ByNode,
   nodeIds: readonly number[],
   plannedIds: ReadonlySet<string>,
   withTraits: ReadonlySet<number>,
@@ -81,7 +77,7 @@ async function deleteBy(
   column: string,
   values: readonly number[],
 ): Promise<void> {
-  for (const some of values.length === 0 ? [] : portions(values)) {
+  for (const some of inPortions(values, BINDINGS)) {
     const among = amongOf(database.engine, some);
     // knex's binding type is narrower than the drivers'.
     const bindings = among.values as readonly never[];
@@ -95,12 +91,13 @@ async function deleteBy(
  * Skips machines that changed since the load, except for Ironic's own changes, and reserved ones.
  * `locked`: those that only a conductor's lock prevents.
  *
+ * @param preview for a preview, which locks no rows
  * @source facts/ironic.md 1.6
  */
-async function part(ironic: Ironic, reading: Reading, steps: readonly Step[]) {
+async function part(ironic: Ironic, steps: readonly Step[], preview?: ByNode) {
   const uuidsOf = (resource: Step["resource"]): readonly string[] =>
     steps.filter((step) => step.resource === resource).map(({ before }) => String(before?.uuid));
-  const existing = await readRows(ironic, uuidsOf("node"), uuidsOf("port"), reading.locking);
+  const existing = await readRows(ironic, uuidsOf("node"), uuidsOf("port"), preview === undefined);
   const nodes = new Map(existing.nodes.map((raw) => [`node:${text(raw.uuid)}`, raw]));
   const ports = new Map(existing.ports.map((raw) => [`port:${text(raw.uuid)}`, raw]));
   const ids = existing.nodes.map(({ id }) => integer(id) ?? 0);
@@ -112,7 +109,7 @@ async function part(ironic: Ironic, reading: Reading, steps: readonly Step[]) {
     }),
   );
   const stepIds = new Set(steps.map(({ id }) => id));
-  const foreign = await readForeign(ironic, reading, ids, stepIds, withTraits);
+  const foreign = await readForeign(ironic, preview ?? byKey, ids, stepIds, withTraits);
 
   const skipped: { id: string; reason: string }[] = [];
   const locked = new Set<string>();
@@ -158,9 +155,9 @@ function idOf({ id }: RawRow): number {
 
 /** Predicts `removeRows` without locks. Tables without an index are read at the first batch. */
 export function createJudge(ironic: Ironic): (steps: readonly Step[]) => Promise<RemovalForecast> {
-  const reading = { locking: false, byNode: readOnce(ironic) };
+  const preview = readOnce(ironic);
   return async (steps) => {
-    const { absent, skipped, locked } = await part(ironic, reading, steps);
+    const { absent, skipped, locked } = await part(ironic, steps, preview);
     return {
       found: absent,
       skipped: skipped.filter(({ id }) => !locked.has(id)),
@@ -171,7 +168,7 @@ export function createJudge(ironic: Ironic): (steps: readonly Step[]) => Promise
 
 /** @param ironic in a transaction */
 export async function removeRows(ironic: Ironic, steps: readonly Step[]) {
-  const parted = await part(ironic, { locking: true, byNode: byKey }, steps);
+  const parted = await part(ironic, steps);
   const { going, absent, skipped, locked, portIds, nodeIds, withTraits } = parted;
   await deleteBy(ironic, "ports", "id", portIds);
   const traits = nodeIds.filter((id) => withTraits.has(id));

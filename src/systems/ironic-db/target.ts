@@ -6,6 +6,7 @@ import type { Target, Verifier } from "../../model/ironic/target.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Resource } from "../../model/plan.ts";
 import { indexByText } from "../database/by-text.ts";
+import { alembicHead } from "../database/identity.ts";
 import { inOrder, keyed } from "../database/read.ts";
 import { askIn, askNumber, countRows, number, type RawRow, string } from "../database/rows.ts";
 import { lockTarget } from "../database/target-lock.ts";
@@ -15,7 +16,6 @@ import { GARBLED, MARK, UNREADABLE } from "./codec.ts";
 import { createRows } from "./create.ts";
 import { columnsOf, type Ironic, readCurrent, toNode, toPort } from "./current.ts";
 import { bulkOf } from "./insert.ts";
-import { headOf } from "./open.ts";
 import { createJudge, removeRows } from "./remove.ts";
 import { readService } from "./service.ts";
 import { withTraits } from "./traits.ts";
@@ -53,7 +53,7 @@ export function createTarget(
     const performed = await writing(database, async (_, inside) => {
       // MySQL's snapshot starts at the first unlocked read, which must follow the row locks.
       // Otherwise rows that others add during the wait are not seen.
-      const head = await headOf(database.engine === "mysql" ? database : inside);
+      const head = await alembicHead(database.engine === "mysql" ? database : inside);
       if (head !== identity.alembic_head)
         throw new MigrationError(
           "N2I-E300",
@@ -196,7 +196,7 @@ function portsReader(ironic: Ironic): (nodes: readonly number[]) => Promise<read
     if (nodes.length === 0) return [];
     if (engine !== "mysql")
       index ??= indexByText(database, "ports", "node_id", "node_id IS NOT NULL");
-    const ids = (await index)?.ids(nodes.map(String)) ?? nodes;
+    const ids = (await index)?.(nodes.map(String)) ?? nodes;
     const column = index === undefined ? "node_id" : "id";
     const from = await keyed(database, "ports", column, "p");
     const sql = `SELECT ${everything(ironic, "port", "p")} FROM ${from} WHERE ${column} IN (...) ORDER BY id`;

@@ -1,6 +1,6 @@
 import { grouped } from "../../lib/grouped.ts";
 import type { OwnedCompute, Tenant } from "../../model/nova/host-move.ts";
-import type { ComputeLocation, ComputeSize, InstanceRow } from "../../model/nova/nova-rows.ts";
+import type { ComputeLocation, ComputeRow, ComputeSize } from "../../model/nova/nova-rows.ts";
 import { indexByText } from "../database/by-text.ts";
 import { deletedNumber } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
@@ -26,10 +26,10 @@ async function openByNode<F extends Fields>(
   fields: F,
 ): Promise<ByNode<RowOf<F>>> {
   const some = `${live} AND ${column} IS NOT NULL`;
-  const placed = await indexByText(database, table, column, some);
+  const idsOf = await indexByText(database, table, column, some);
   const from = again ?? `${await keyed(database, table, "id")} WHERE ${live} AND id`;
   return async (nodes) => {
-    const rows = await read(database, fields, `${from} IN (...) ORDER BY 1`, placed.ids(nodes));
+    const rows = await read(database, fields, `${from} IN (...) ORDER BY 1`, idsOf(nodes));
     return grouped(rows, (row) => lower(row[column]));
   };
 }
@@ -38,6 +38,18 @@ const COMPUTES: Naming = {
   ...{ table: "compute_nodes", column: "hypervisor_hostname", live: "deleted = 0" },
 };
 const COMPUTE = { id: number, hypervisor_hostname: string, hypervisor_type: text };
+
+/** Rows as a plan has them. */
+export async function openComputeRows(database: Database): Promise<ByNode<ComputeRow>> {
+  const { byHost } = await computeHosts(database);
+  const fields = {
+    ...{ id: number, service_id: integer },
+    ...(byHost && { host: text }),
+    ...{ hypervisor_hostname: string, deleted: deletedNumber, deleted_at: text },
+  };
+  const live = "deleted = 0 AND hypervisor_hostname <> ''";
+  return openByNode(database, { ...COMPUTES, live }, fields);
+}
 
 export function openComputes(database: Database): Promise<ByNode<ComputeSize>> {
   const size = { ...COMPUTE, vcpus: integer, memory_mb: integer, local_gb: integer };
@@ -82,18 +94,10 @@ export async function ownedComputes(database: Database, column?: "id") {
   return { from: `${from} WHERE c.deleted = 0`, fields };
 }
 
-const ON_NODES: Naming = { ...{ table: "instances", column: "node", live: "deleted = 0" } };
-
 export function openTenants(database: Database): Promise<ByNode<Tenant>> {
-  return openByNode(database, ON_NODES, {
+  const instances: Naming = { table: "instances", column: "node", live: "deleted = 0" };
+  return openByNode(database, instances, {
     ...{ id: number, uuid: string, host: text, node: text, task_state: text, vm_state: text },
     deleted: deletedNumber,
   });
-}
-
-export function openOnNodes(
-  database: Database,
-): Promise<ByNode<Pick<InstanceRow, "uuid" | "task_state">>> {
-  const fields = { id: number, uuid: string, node: text, task_state: text };
-  return openByNode(database, ON_NODES, fields);
 }

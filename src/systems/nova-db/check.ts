@@ -6,7 +6,7 @@ import type { Database } from "../database/open.ts";
 import { inOrder, keyed, read, sql } from "../database/read.ts";
 import { inPortions, integer, marks, number, spellings, string, text } from "../database/rows.ts";
 import { readDeployImages } from "./flavors.ts";
-import { novaVersion } from "./open.ts";
+import { novaVersion } from "./plan-open.ts";
 import { readBeats } from "./services.ts";
 
 const INSTANCE = {

@@ -1,9 +1,10 @@
 import type { DeployImage } from "../../model/check.ts";
 import type { Flavor } from "../../model/machine.ts";
+import type { FlavorRows } from "../../model/nova/nova-rows.ts";
 import type { FlavorSize } from "../../model/settings.ts";
-import { softDeleted } from "../database/deleted.ts";
+import { deletedNumber, softDeleted } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
-import { quoted, read, sql } from "../database/read.ts";
+import { quoted, read, sql, valuesBy } from "../database/read.ts";
 import { integer, marks, number, type RawRow, string, text } from "../database/rows.ts";
 
 /** Includes deleted flavors. A deployment has few. @source facts/nova-bm.md 4.1, 4.3 */
@@ -48,6 +49,47 @@ const TABLES = {
 } as const;
 
 type FlavorTables = keyof typeof TABLES;
+
+/**
+ * nova_api removes deleted rows. In nova, deleted flavors are included, because instances may still
+ * use them.
+ *
+ * @param apiHosts for nova_api: hosts by flavor, from nova
+ * @source facts/nova-bm.md 4.1, 4.3
+ */
+export async function readFlavorRows(
+  database: Database,
+  apiHosts?: FlavorRows["hosts"],
+): Promise<FlavorRows> {
+  const schema = apiHosts === undefined ? "nova" : "nova_api";
+  const { flavors, specs, of } = TABLES[schema];
+  const isApi = schema === "nova_api";
+  const deleted = isApi ? sql("0", number) : deletedNumber;
+  const spec = {
+    ...{ id: number, key: string, value: text, instance_type_id: sql(of, number), deleted },
+    deleted_at: isApi ? sql("NULL", text) : text,
+    ...(isApi && { created_at: text, updated_at: text }),
+  };
+  const live = isApi ? "" : "WHERE deleted = 0";
+  return {
+    ...{ schema, hosts: apiHosts ?? (await flavorHosts(database)) },
+    flavors: await read(
+      database,
+      { id: number, name: text, flavorid: text, deleted },
+      `${flavors} ORDER BY id`,
+    ),
+    specs: await read(database, spec, `${specs} ${live} ORDER BY id`),
+  };
+}
+
+async function flavorHosts(database: Database): Promise<FlavorRows["hosts"]> {
+  const used = await read(
+    database,
+    { instance_type_id: number, host: string },
+    "instances WHERE deleted = 0 AND instance_type_id IS NOT NULL GROUP BY instance_type_id, host ORDER BY host",
+  );
+  return valuesBy(used, "instance_type_id", "host");
+}
 
 /** Flavors with deploy images or with one of these ids. @source facts/nova-bm.md 4.1, 4.3 */
 export async function readFlavorSizes(

@@ -19,12 +19,6 @@ export async function computeHosts(
   };
 }
 
-export async function baremetalHosts(database: Database): Promise<readonly string[]> {
-  const { host, from } = await computeHosts(database);
-  const live = `${from} WHERE c.deleted = 0 AND c.hypervisor_type = 'baremetal' AND ${host} IS NOT NULL GROUP BY 1`;
-  return (await read(database, { host: sql(host, string) }, live)).map((row) => row.host);
-}
-
 export async function useOf(
   database: Database,
   hosts: readonly string[],

@@ -1,9 +1,9 @@
 import type { InstanceRow } from "../../model/nova/nova-rows.ts";
 import { deletedNumber } from "../database/deleted.ts";
-import { columnNames } from "../database/identity.ts";
+import { columnNames, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { keyed, read } from "../database/read.ts";
-import { integer, number, spellings, string, text } from "../database/rows.ts";
+import { keyed, read, valuesBy } from "../database/read.ts";
+import { integer, lower, number, spellings, string, text } from "../database/rows.ts";
 
 /** By lower-case uuid, including deleted instances. */
 type InstancesOf = (uuids: readonly (string | null)[]) => Promise<ReadonlyMap<string, InstanceRow>>;
@@ -19,6 +19,18 @@ export function openInstances(database: Database): InstancesOf {
     const rows = await read(database, INSTANCE, from, spellings(uuids));
     return new Map(rows.map((row) => [row.uuid.toLowerCase(), row]));
   };
+}
+
+/** Volume ids by lower-case uuid. Empty if the table is unreadable. */
+export async function attachedVolumes(
+  database: Database,
+  uuids: readonly (string | null)[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  if (!(await tableNames(database)).has("block_device_mapping")) return new Map();
+  const from = `${await keyed(database, "block_device_mapping", "instance_uuid")} WHERE deleted = 0 AND volume_id IS NOT NULL AND instance_uuid IN (...) ORDER BY id`;
+  const fields = { instance_uuid: lower, volume_id: string };
+  const rows = await read(database, fields, from, spellings(uuids));
+  return valuesBy(rows, "instance_uuid", "volume_id");
 }
 
 /** @returns undefined if Nova lacks the column (before 28.0.0) */

@@ -5,9 +5,10 @@ import type { LegacyTenant } from "../../model/nova/legacy-move.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { columnNames, needColumns, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { read, sql, valuesBy } from "../database/read.ts";
+import { read, sql } from "../database/read.ts";
 import { boolean, integer, lower, number, spellings, string, text } from "../database/rows.ts";
 import { openOwners, ownedComputes } from "./by-node.ts";
+import { attachedVolumes } from "./instances.ts";
 
 /** @throws MigrationError N2I-E203 */
 export async function needLegacyColumns(database: Database): Promise<void> {
@@ -86,23 +87,14 @@ export async function openFreshComputes(
  * @source systems.md A2 H6
  */
 export async function legacyTies(database: Database, uuids: readonly string[]) {
-  const names = spellings(uuids);
-  const attached = (await tableNames(database)).has("block_device_mapping")
-    ? await read(
-        database,
-        { instance_uuid: lower, volume_id: string },
-        "block_device_mapping WHERE deleted = 0 AND volume_id IS NOT NULL AND instance_uuid IN (...)",
-        names,
-      )
-    : [];
   const built = await read(
     database,
     { uuid: lower, architecture: string },
     "instances WHERE architecture IS NOT NULL AND uuid IN (...)",
-    names,
+    spellings(uuids),
   );
   return {
-    volumes: valuesBy(attached, "instance_uuid", "volume_id"),
+    volumes: await attachedVolumes(database, uuids),
     architectures: new Map(built.map((row) => [row.uuid, row.architecture])),
   };
 }

@@ -109,6 +109,7 @@ async function* pages(
   }
 }
 
+/** Drivers by host, of live compute nodes. */
 export async function hypervisorTypes(
   database: Database,
 ): Promise<ReadonlyMap<string, readonly string[]>> {

@@ -221,7 +221,7 @@ async function novaRows(database: Database, claimed: Claimed) {
   const inCopies = await keyed(database, "instance_extra", "instance_uuid");
   const inMetadata = await keyed(database, "instance_system_metadata", "instance_uuid");
   const onNodes = "deleted = 0 AND node IS NOT NULL";
-  const placed = await indexByText(database, "instances", "node", onNodes);
+  const idsOf = await indexByText(database, "instances", "node", onNodes);
   const computes = await computeNodes(database);
   // Only MySQL indexes a foreign key.
   const byKey =
@@ -242,9 +242,8 @@ async function novaRows(database: Database, claimed: Claimed) {
       const uuids = spellings(machines.map(({ instance_uuid }) => instance_uuid));
       const direct = await raw(instance, `${byUuid} WHERE uuid IN (...) ORDER BY uuid`, uuids);
       const ids = new Set(direct.map(({ id }) => integer(id)));
-      const placedIds = placed
-        .ids(machines.flatMap(({ uuid }) => uuid || []))
-        .filter((id) => !ids.has(id));
+      const placed = idsOf(machines.flatMap(({ uuid }) => uuid || []));
+      const placedIds = placed.filter((id) => !ids.has(id));
       const more = await raw(instance, `${byId} WHERE id IN (...) ORDER BY uuid`, placedIds);
       return [...direct, ...more];
     },

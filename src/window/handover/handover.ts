@@ -25,7 +25,7 @@ import { withLocked } from "../../run/session.ts";
 import type { Progress, Sink } from "../../run/sink.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { lockTarget } from "../../systems/database/target-lock.ts";
-import { fieldNames } from "../../systems/ironic-db/field-names.ts";
+import { fieldNames } from "../../systems/ironic-db/current.ts";
 import { createHandover } from "../../systems/ironic-db/handover.ts";
 import { identifyTarget } from "../../systems/ironic-db/open.ts";
 import { follow } from "../../systems/logs/follow.ts";

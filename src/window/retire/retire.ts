@@ -31,7 +31,7 @@ import { ask, string } from "../../systems/database/rows.ts";
 import { describeTables } from "../../systems/nova-bm/describe.ts";
 import { readSchema } from "../../systems/nova-bm/open.ts";
 import { readMachines } from "../../systems/nova-bm/read.ts";
-import { baremetalHosts } from "../../systems/nova-db/hosts.ts";
+import { hypervisorTypes } from "../../systems/nova-db/machines.ts";
 import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { handoverOf } from "../runner/run-state.ts";
@@ -121,7 +121,10 @@ async function runningLegacy(hasNova: boolean, novaDb?: string): Promise<string 
   return closing(async (keep) => {
     const nova = keep(await openRole("nova-db", novaDb, { readOnly: true }));
     const identity = await identifyNova(nova);
-    const beats = await createNovaTarget(nova, identity).beats(await baremetalHosts(nova));
+    const hosts = [...(await hypervisorTypes(nova))].flatMap(([host, types]) =>
+      types.includes("baremetal") ? [host] : [],
+    );
+    const beats = await createNovaTarget(nova, identity).beats(hosts);
     const running = runningComputes(beats, beats);
     return running.length === 0 ? null : `nova-compute reported from ${listed(running, NAMES)}`;
   });

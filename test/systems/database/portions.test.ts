@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { refusedLogin, translate } from "../../../src/systems/database/errors.ts";
-import { portions } from "../../../src/systems/database/rows.ts";
+import { BINDINGS, inPortions } from "../../../src/systems/database/rows.ts";
 
 test("a list is cut into portions every server takes, in its order, with nothing lost", () => {
   for (const length of [0, 1, 20_000, 20_001, 66_000]) {
     const values = Array.from({ length }, (_, at) => at);
-    const cut = portions(values);
+    const cut = [...inPortions(values, BINDINGS)];
     assert.deepEqual(cut.flat(), values);
-    assert.ok(cut.every((some) => some.length <= 20_000));
+    assert.ok(cut.every((some) => some.length <= 20_000 && some.length > 0));
   }
 });
 

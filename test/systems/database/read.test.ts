@@ -31,7 +31,7 @@ for (const engine of engines())
         "name",
         "deleted = 0",
       );
-      return index.ids(names);
+      return index(names);
     });
     const right = rows.filter(
       ({ name, deleted }) =>
@@ -39,10 +39,8 @@ for (const engine of engines())
     );
     const wanted = right.map(({ id }) => integer(id) ?? 0);
     assert.ok(wanted.includes(9008), "the second page has one of them");
-    const missing = wanted.filter((id) => !found.includes(id));
-    assert.deepEqual(missing, []);
-    assert.ok(!found.includes(7), "a deleted row is none");
-    assert.ok(found.length <= wanted.length + 2, "hardly any other row is asked for");
+    const sorted = found.toSorted((one, other) => one - other);
+    assert.deepEqual(sorted, wanted, "and a deleted row is none");
   });
 
 for (const engine of engines())

@@ -94,7 +94,11 @@ for (const engine of engines())
     const held = await hold(STEPS);
     assert.ok(held);
     const kept = await held.keep(HOOKS);
-    assert.deepEqual(kept, { done: STEPS.map(({ id }) => id), found: [], skipped: [] });
+    const ids = STEPS.map(({ id }) => id).toSorted();
+    assert.deepEqual(
+      { ...kept, done: kept.done.toSorted() },
+      { done: ids, found: [], skipped: [] },
+    );
     assert.deepEqual(await hosts(), now);
     await held.drop();
     assert.deepEqual(await hosts(), now);
@@ -110,19 +114,6 @@ test("what stands against keeping a held batch takes it back", async (t) => {
   const keeping = held?.keep({ ...HOOKS, precondition }) ?? Promise.resolve();
   await assert.rejects(keeping, /host reported/);
   assert.equal((await db("instances").where({ host: "H1" })).length, 3);
-});
-
-test("steps that insert, or that differ in what they change, are not held", async (t) => {
-  const place = await hostsTarget("sqlite", 40, t);
-  const { writeUncommitted: hold } = place.target;
-  const insert = { ...instanceStep(4), before: null };
-  assert.equal(await hold([...STEPS, insert]), null);
-  const each = Array.from({ length: 40 }, (_, at) => {
-    const step = instanceStep(at + 1);
-    return { ...step, after: { ...step.after, host: `H${at}` } };
-  });
-  assert.equal(await hold(each), null);
-  assert.equal((await place.db("instances").where({ host: "H1" })).length, 40);
 });
 
 const OURS = { ...HOOKS, owned: () => true };

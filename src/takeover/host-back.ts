@@ -14,7 +14,7 @@ import type { UndoPreview } from "../model/preview.ts";
 import { type MovePlan, movePlans, presentMoves } from "../run/host-files.ts";
 import { ENDED, type Rollback, type RollbackOptions, rollbackOf } from "../run/rollback.ts";
 import type { Sink } from "../run/sink.ts";
-import { readBeats } from "../systems/nova-db/services.ts";
+import { readServices } from "../systems/nova-db/services.ts";
 import { createNovaTarget } from "../systems/nova-db/target.ts";
 import {
   type LegacyClients,
@@ -124,7 +124,7 @@ async function silentOf(
 ): Promise<readonly string[]> {
   const down = Math.max(...plans.map(({ manifest }) => manifest.service_down_time));
   const hosts = [...new Set(plans.flatMap(({ manifest }) => manifest.to))];
-  const beats = await readBeats(database, hosts);
+  const beats = await readServices(database, hosts);
   return beats.flatMap((beat) => (isUp(beat, down) ? [] : [beat.host]));
 }
 
@@ -262,7 +262,7 @@ async function warnOfRunning(
   { report }: Sink,
 ): Promise<void> {
   const hosts = [...new Set(machines.map(({ move }) => move.to))];
-  const beats = hosts.length === 0 ? [] : await readBeats(database, hosts);
+  const beats = hosts.length === 0 ? [] : await readServices(database, hosts);
   for (const { host } of beats.filter((beat) => isUp(beat, HEARTBEAT)))
     report(
       `Warning: nova-compute of ${host} reports. Stop it first, and start it afterwards, because it may delete a compute node that changes hosts.`,

@@ -11,7 +11,7 @@ import { readSchema } from "../systems/nova-bm/open.ts";
 import { privileges } from "../systems/nova-db/host-rights.ts";
 import { everyNode, openMachines } from "../systems/nova-db/machines.ts";
 import { identifyNova, MOVED_TABLES } from "../systems/nova-db/plan-open.ts";
-import { readComputeHosts } from "../systems/nova-db/services.ts";
+import { readServices } from "../systems/nova-db/services.ts";
 import { type DownOptions, downTime } from "./host-watch.ts";
 import { readLeases } from "./leases/leases.ts";
 import { holderText, takenLocks } from "./leases/locks.ts";
@@ -32,7 +32,7 @@ export function listHosts(
     const down = await downTime(options);
     const database = keep(await openRole("nova-db", novaDb, { readOnly: true }));
     await identifyNova(database, MOVED_TABLES);
-    const hosts = new Map((await readComputeHosts(database)).map((one) => [one.host, one]));
+    const hosts = new Map((await readServices(database)).map((one) => [one.host, one]));
     if (novaBmDb !== undefined) {
       const bm = keep(await openRole("nova-bm-db", novaBmDb, { readOnly: true }));
       return work(legacyRows(bm, hosts, down));

@@ -15,7 +15,7 @@ import { inRun } from "../run/run.ts";
 import type { Sink } from "../run/sink.ts";
 import { instancesOn } from "../systems/nova-db/legacy.ts";
 import { servedElsewhere } from "../systems/nova-db/machines.ts";
-import { readBeats } from "../systems/nova-db/services.ts";
+import { readServices } from "../systems/nova-db/services.ts";
 import {
   type LegacyClients,
   type LegacyInputs,
@@ -117,7 +117,7 @@ async function liftFences(
       `instances have host ${host}, but other hosts serve their machines`,
     ),
   );
-  const [{ id } = { id: null }] = await readBeats(clients.database, [host]);
+  const [{ id } = { id: null }] = await readServices(clients.database, [host]);
   const fenced = plans.filter(({ manifest }) => manifest.fence.some(({ key }) => key.id === id));
   await sink.confirm(
     fenced.length === 0
@@ -193,7 +193,7 @@ async function mayComeBack(
   holders: () => Promise<readonly string[]>,
 ): Promise<() => Promise<void>> {
   const reportCount = async (): Promise<number> => {
-    const [now] = await readBeats(clients.database, [host]);
+    const [now] = await readServices(clients.database, [host]);
     return now?.report_count ?? 0;
   };
   const past = plans.flatMap(({ manifest }) => manifest.from.filter((one) => one.host === host));

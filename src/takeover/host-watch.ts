@@ -8,7 +8,7 @@ import type { HostBeat, NovaTarget } from "../model/nova/nova-plan.ts";
 import type { MovePlan } from "../run/host-files.ts";
 import { now as moment, rest } from "../run/process-context.ts";
 import type { Sink } from "../run/sink.ts";
-import { readBeats } from "../systems/nova-db/services.ts";
+import { readServices } from "../systems/nova-db/services.ts";
 import { judgeHosts, type MoveFacts, type MoveRequest } from "./rules/move-hosts.ts";
 import type { MoveTarget } from "./target.ts";
 
@@ -27,7 +27,7 @@ export async function watchHost(
   seconds: number,
   { report }: Pick<Sink, "report">,
 ): Promise<HostBeat | undefined> {
-  const [beat] = await readBeats(database, [host]);
+  const [beat] = await readServices(database, [host]);
   // The plan reports the missing service.
   if (beat === undefined) return undefined;
   const end = moment() + (seconds + 1) * 1000; // the fence compares ages in whole seconds
@@ -35,7 +35,7 @@ export async function watchHost(
     `Watching ${host} for ${Number(seconds.toFixed(1))} s: report_count ${beat.report_count}, last report ${beat.age} s ago.`,
   );
   for (;;) {
-    const [now] = await readBeats(database, [host]);
+    const [now] = await readServices(database, [host]);
     if (now !== undefined && hasReported(beat, now))
       throw new MigrationError("N2I-E316", `nova-compute of ${host} reported ${now.age} s ago`);
     const remaining = end - moment();

@@ -17,7 +17,7 @@ import { readAggregates } from "../systems/nova-db/check.ts";
 import { AGGREGATES, mayRead, privileges } from "../systems/nova-db/host-rights.ts";
 import { hostMappings, hypervisorTypes, openMachines } from "../systems/nova-db/machines.ts";
 import { API, identifyNova, identifyNovaApi, MOVED_TABLES } from "../systems/nova-db/plan-open.ts";
-import { readComputeHosts } from "../systems/nova-db/services.ts";
+import { readServices } from "../systems/nova-db/services.ts";
 import type { MoveFacts, MoveRequest } from "./rules/move-hosts.ts";
 import { createMoves } from "./rules/moves.ts";
 
@@ -99,7 +99,7 @@ export async function openHostClients(
     ...{ variant: "ironic", database, identity, tenants, aggregates },
     async readFacts() {
       // Concurrently, on a second connection next to the open transaction.
-      const all = [readComputeHosts(database), hypervisorTypes(database)] as const;
+      const all = [readServices(database), hypervisorTypes(database)] as const;
       const [hosts, types] = await Promise.all(all);
       const mappings = api === null ? undefined : await hostMappings(api);
       return { identity, hosts, types, mappings, aggregates: await aggregates() };

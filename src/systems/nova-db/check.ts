@@ -7,7 +7,7 @@ import { inOrder, keyed, read, sql } from "../database/read.ts";
 import { inPortions, integer, marks, number, spellings, string, text } from "../database/rows.ts";
 import { readDeployImages } from "./flavors.ts";
 import { novaVersion } from "./plan-open.ts";
-import { readBeats } from "./services.ts";
+import { readServices } from "./services.ts";
 
 const INSTANCE = {
   ...{ uuid: string, host: text, node: text, vm_state: text, task_state: text },
@@ -39,7 +39,7 @@ export async function checkNova(
     evacuations: tables.has("migrations") ? await readEvacuations(database, uuids) : null,
     flavors: await readDeployImages(database),
     aggregates: await readAggregates(database),
-    beats: await readBeats(database),
+    beats: await readServices(database),
   };
 }
 

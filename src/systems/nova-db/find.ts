@@ -34,7 +34,10 @@ export async function observe(
   const observed: ObservedRow[] = [];
   for (const [table, some] of grouped(steps, ({ table }) => table)) {
     const columns = columnsOf(some);
-    const ask: Ask = (from, narrow) =>
+    const ask = (
+      from: string | Knex.Raw,
+      narrow: (query: Knex.QueryBuilder) => Knex.QueryBuilder,
+    ): Promise<readonly RawRow[]> =>
       run(`reading ${table}`, async () => {
         const query = narrow(knex(from).select(...columns));
         return lock && engine !== "sqlite" ? query.forUpdate() : query;
@@ -47,46 +50,17 @@ export async function observe(
       ...(await conflictingSpecs(database, some)),
       ...(await conflictingComputes(database, some)),
     ]);
-    const specOf = await specsOf(database, table, some, ask);
     for (const step of some) {
       const { key } = step;
-      const row = (typeof key.id === "number" ? byId.get(key.id) : await specOf(key)) ?? null;
+      const [row = null] =
+        typeof key.id === "number"
+          ? [byId.get(key.id)]
+          : await ask(table, (query) => query.where(key));
       const reason = bars.get(step.id);
       observed.push({ step, row, ...(reason !== undefined && { conflict: reason }) });
     }
   }
   return observed;
-}
-
-type Ask = (
-  from: string | Knex.Raw,
-  narrow: (query: Knex.QueryBuilder) => Knex.QueryBuilder,
-) => Promise<readonly RawRow[]>;
-
-const FLAVOR: { readonly [table: string]: string } = {
-  instance_type_extra_specs: "instance_type_id",
-  flavor_extra_specs: "flavor_id",
-};
-
-/** Rows without an id in their key. Rows of extra specs are read together. */
-async function specsOf(
-  database: Database,
-  table: string,
-  steps: readonly NovaStep[],
-  ask: Ask,
-): Promise<(key: Row) => RawRow | undefined | Promise<RawRow | undefined>> {
-  const column = FLAVOR[table];
-  const withoutId = steps.filter(({ key }) => typeof key.id !== "number");
-  if (withoutId.length === 0) return () => undefined;
-  if (column === undefined)
-    return async (key) => (await ask(table, (query) => query.where(key)))[0];
-  const flavors = [...new Set(withoutId.map(({ key }) => Number(key[column])))];
-  const rows = await ask(table, (query) => query.whereIn(column, flavors));
-  const byFlavor = grouped(rows, (row) => integer(row[column]));
-  const isMatch = (row: RawRow, key: Row): boolean =>
-    same(database, text(row.key), key.key) &&
-    (key.deleted === undefined || deletedNumber(row.deleted) === key.deleted);
-  return (key) => byFlavor.get(Number(key[column]))?.find((row) => isMatch(row, key));
 }
 
 export function rowStateOf({ step, row, conflict }: ObservedRow): RowState {

@@ -3,13 +3,13 @@ import { hasMovedToApi } from "../../model/nova/nova-release.ts";
 import type { MachineRows, NovaTables } from "../../model/nova/nova-rows.ts";
 import { type Database, readTransaction } from "../database/open.ts";
 import { read, sql, valuesBy } from "../database/read.ts";
-import { boolean, lower, number, string, text } from "../database/rows.ts";
+import { lower, number, string } from "../database/rows.ts";
 import { openComputeRows } from "./by-node.ts";
 import { computeHosts, useOf } from "./hosts.ts";
 import { attachedVolumes, openInstances } from "./instances.ts";
 import { hypervisorTypes } from "./machines.ts";
 import { mustReadRequests, waitingRequests } from "./requests.ts";
-import { computeServices } from "./services.ts";
+import { readServices } from "./services.ts";
 
 /** Opens a snapshot of the rows that a change of hosts depends on. @source facts/nova-bm.md 5.1 */
 export async function openHosts(nova: Database, identity: NovaIdentity) {
@@ -55,11 +55,7 @@ const MACHINES: ReadonlySet<string> = new Set(["baremetal", "ironic"]);
 
 async function readNovaTables(database: Database, identity: NovaIdentity): Promise<NovaTables> {
   const { host: owner, from: owned } = await computeHosts(database);
-  const services = await read(
-    database,
-    { id: number, host: string, disabled: boolean, disabled_reason: text },
-    `${computeServices(database)} AND host IS NOT NULL ORDER BY id`,
-  );
+  const services = (await readServices(database)).filter(({ host }) => host !== "");
   // Later releases have aggregates in nova_api, and nova's rows are unused (N2I-D241).
   const members = hasMovedToApi(identity.schema_version)
     ? []

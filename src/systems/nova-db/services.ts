@@ -1,8 +1,7 @@
 import type { ComputeHost } from "../../model/nova/host-move.ts";
-import type { HostBeat } from "../../model/nova/nova-plan.ts";
 import { columnNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { type Fields, quoted, read, sql } from "../database/read.ts";
+import { quoted, read, sql } from "../database/read.ts";
 import { ageOf, boolean, integer, number, string, text, time } from "../database/rows.ts";
 
 /** The FROM clause for live nova-compute services. */
@@ -10,50 +9,36 @@ export function computeServices({ engine }: Pick<Database, "engine">): string {
   return `services WHERE deleted = 0 AND ${quoted(engine, "binary")} = 'nova-compute'`;
 }
 
-/** For repeated queries of heartbeats. */
-export async function openBeats(database: Database) {
-  return serviceReader(database, await beatFields(database));
-}
-
-export async function readBeats(
-  database: Database,
-  hosts?: readonly string[],
-): Promise<readonly HostBeat[]> {
-  return (await openBeats(database))(hosts);
-}
-
-/** For repeated queries. */
+/** For repeated queries, of these hosts or of all. */
 export async function openServices(database: Database) {
+  const at = await lastReport(database);
   const forced = (await columnNames(database, "services")).includes("forced_down");
-  return serviceReader(database, {
-    ...(await beatFields(database)),
-    ...{ disabled: boolean, disabled_reason: text },
+  const fields = {
+    ...{
+      id: number,
+      host: string,
+      report_count: integer,
+      disabled: boolean,
+      disabled_reason: text,
+    },
+    last_seen_up: sql(at.includes("last_seen_up") ? "last_seen_up" : "NULL", time),
+    age: sql(ageOf(database.engine, at), integer),
     forced_down: sql(forced ? "forced_down" : "NULL", (value) =>
       forced ? boolean(value) : undefined,
     ),
-  });
-}
-
-export async function readComputeHosts(database: Database): Promise<readonly ComputeHost[]> {
-  return (await openServices(database))();
-}
-
-/** Reads services of these hosts, or of all. */
-function serviceReader<F extends Fields>(database: Database, fields: F) {
+  };
   const live = computeServices(database);
-  return (hosts?: readonly string[]) => {
+  return (hosts?: readonly string[]): Promise<readonly ComputeHost[]> => {
     const some = hosts === undefined ? "" : "AND host IN (...)";
     return read(database, fields, `${live} ${some} ORDER BY id`, hosts);
   };
 }
 
-async function beatFields(database: Database) {
-  const at = await lastReport(database);
-  return {
-    ...{ id: number, host: string, report_count: integer },
-    last_seen_up: sql(at.includes("last_seen_up") ? "last_seen_up" : "NULL", time),
-    age: sql(ageOf(database.engine, at), integer),
-  };
+export async function readServices(
+  database: Database,
+  hosts?: readonly string[],
+): Promise<readonly ComputeHost[]> {
+  return (await openServices(database))(hosts);
 }
 
 /** SQL for the time of the last heartbeat. `last_seen_up` exists since Liberty. */

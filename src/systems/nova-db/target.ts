@@ -9,7 +9,7 @@ import { writing } from "../database/write.ts";
 import { observe, rowStateOf } from "./find.ts";
 import { useOf } from "./hosts.ts";
 import { performSteps } from "./perform.ts";
-import { openBeats } from "./services.ts";
+import { openServices } from "./services.ts";
 
 /** Called around the commit of every batch. Tests kill the process there. */
 type Failpoint = (point: "nova.commit.before" | "nova.commit.after") => Promise<void>;
@@ -21,7 +21,7 @@ export function createNovaTarget(
   failpoint: Failpoint = () => Promise.resolve(),
   repository: "nova" | "nova_api" = "nova",
 ): NovaTarget {
-  let beats: ReturnType<typeof openBeats> | undefined;
+  let beats: ReturnType<typeof openServices> | undefined;
   /** Looks for alembic's table, because an upgrade may have added it. */
   const versionNow = async (inside: Database): Promise<string | number | null> => {
     if (identity.head !== undefined) return alembicHead(inside);
@@ -53,7 +53,7 @@ export function createNovaTarget(
     inspect: (steps) => inspect(database, steps),
     use: (hosts) => useOf(database, hosts),
     async beats(hosts) {
-      beats ??= openBeats(database);
+      beats ??= openServices(database);
       return (await beats)(hosts);
     },
     perform: (steps, hooks) =>

@@ -38,7 +38,7 @@ import {
 } from "../../systems/nova-db/later.ts";
 import { NOVA_API_TABLES, NOVA_TABLES } from "../../systems/nova-db/plan-open.ts";
 import { REQUEST_TABLES } from "../../systems/nova-db/requests.ts";
-import { readBeats } from "../../systems/nova-db/services.ts";
+import { readServices } from "../../systems/nova-db/services.ts";
 import { imageStatuses } from "../../systems/openstack/glance-images.ts";
 import { paceOf } from "../handover/conductor-pace.ts";
 import { createdByRun, planFacts } from "./check-run.ts";
@@ -178,7 +178,7 @@ async function watched(
   if (seconds > 0) await rest(seconds * 1000);
   return {
     ...facts,
-    later: await readBeats(nova),
+    later: await readServices(nova),
     queued: await readQueued(nova, facts.instances),
     unqueued: await unreadQueues(nova),
   };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { runningComputes } from "../../../src/migrate/hosts/rules/running.ts";
 import type { Engine } from "../../../src/model/database.ts";
-import { readBeats } from "../../../src/systems/nova-db/services.ts";
+import { readServices } from "../../../src/systems/nova-db/services.ts";
 import { caseUuid } from "../../cases/case.ts";
 import { loadNova } from "../../cases/load-case.ts";
 import { ends, killedAt, refused, run, runs } from "../../hostile/cli.ts";
@@ -171,7 +171,7 @@ for (const engine of engines())
   test(`on ${engine}, a service row that somebody changed is no heartbeat since Liberty, and its report is`, async (t) => {
     const { database, services } = await novaOf(engine, t, 302);
     const change = (more: object) => services().where({ host: "compute-1" }).update(more);
-    const look = () => readBeats(database, ["compute-1"]);
+    const look = () => readServices(database, ["compute-1"]);
     const stale = { last_seen_up: "2014-12-01 00:00:00" };
     await change({ ...stale, updated_at: database.knex.raw(NOW[engine]) });
     const first = await look();

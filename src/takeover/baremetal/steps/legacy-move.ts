@@ -5,7 +5,7 @@ import { observedOf } from "../../../migrate/boot/boot-steps.ts";
 import { invert } from "../../../model/change.ts";
 import { type LegacyMove, type LegacyNode, MIGRATING } from "../../../model/nova/legacy-move.ts";
 import type { NovaStep, NovaTarget } from "../../../model/nova/nova-plan.ts";
-import { readComputeHosts } from "../../../systems/nova-db/services.ts";
+import { readServices } from "../../../systems/nova-db/services.ts";
 import { claimNode, releaseNode } from "../../leases/nodes.ts";
 import {
   computeSteps,
@@ -64,7 +64,7 @@ async function serve(
   const rest = { ...now, computes: [...returned(undone, goal), ...unchanged(now, undone)] };
   // Naive UTC, as in `deleted_at`.
   const at = new Date().toISOString().slice(0, 19).replace("T", " ");
-  const services = await readComputeHosts(deps.database);
+  const services = await readServices(deps.database);
   const computes = [...undone, ...computeSteps(transition, rest, services, at)];
   // Only the journal identifies a row that was deleted in favor of an existing one.
   if (!back && computes.some(({ after }) => after?.deleted !== 0))

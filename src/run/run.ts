@@ -151,8 +151,7 @@ export async function inRun<T>(
   { create = false, ...about }: RunAbout & { readonly create?: boolean },
   work: (run: RunFolder) => Promise<T>,
 ): Promise<T> {
-  const run = await openRun(path, { create, inner: isRehearsed() });
-  commands.set(run, command);
+  const run = { ...(await openRun(path, { create, inner: isRehearsed() })), command };
   const release = await lockRun(run, command);
   try {
     await (create ? markKind : checkKind)(run, about, command);
@@ -160,13 +159,6 @@ export async function inRun<T>(
   } finally {
     await release();
   }
-}
-
-const commands = new WeakMap<RunFolder, string>();
-
-/** The command that holds the lock of a run. */
-export function commandIn(run: RunFolder): string {
-  return commands.get(run) ?? "a command";
 }
 
 export function planOrNull(run: string) {

@@ -11,7 +11,6 @@ import { type Journal, openJournal } from "./files/journal.ts";
 import type { RunFolder } from "./files/run-folder.ts";
 import { enterWindow, resultOf } from "./files/window-file.ts";
 import { type Interrupt, processContext, type ServiceSignals } from "./process-context.ts";
-import { commandIn } from "./run.ts";
 import { VERSION, whoami } from "./version.ts";
 
 /** Journal, clock and Ctrl-C of a command that makes changes. */
@@ -75,7 +74,7 @@ export async function withSession<T>(
       },
       journal: { entries: () => opened().entries(), append: (entry) => opened().append(entry) },
       async begin(system, target, how) {
-        if (!afterWindow) exitWindow ??= await enterWindow(run, commandIn(run));
+        if (!afterWindow) exitWindow ??= await enterWindow(run, run.command ?? "a command");
         interrupt ??= processContext().onInterrupt(service);
         journal ??= withFailpoints(await openJournal(run));
         const entries = journal.entries();

@@ -67,11 +67,7 @@ export interface Lock {
 
 /** Reads Ironic for verify with its own queries. */
 export interface Verifier {
-  /** @param planned row by uuid, which may be returned itself for an equal row */
-  readonly rows: (
-    nodeUuids: readonly string[],
-    planned: (uuid: string) => Row | undefined,
-  ) => Promise<{
+  readonly rows: (nodeUuids: readonly string[]) => Promise<{
     readonly nodes: ReadonlyMap<string, Row>;
     /** Ports by node uuid. */
     readonly ports: ReadonlyMap<string, readonly Row[]>;

@@ -11,6 +11,8 @@ import { shellArgument } from "../../lib/text.ts";
 export interface RunFolder {
   /** Absolute. */
   readonly path: string;
+  /** The command that holds its lock. */
+  readonly command?: string;
 }
 
 /**

@@ -10,8 +10,6 @@ import type { Seal, Sealed } from "../../model/secret.ts";
 /** A multiple of three, so that its base64 is a prefix of the secret. */
 const NONCE = 12;
 const TAG = 16;
-/** Plans repeat a machine's secrets close together. More would only use memory. */
-const REMEMBERED = 64;
 
 /**
  * Seals with AES-256-GCM. The nonce is the beginning of an HMAC over place and text, so the same
@@ -37,7 +35,7 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
     return clear === "" ? { secret, of: owner, empty: true } : { secret, of: owner };
   };
 
-  const open = (secret: string, owner: string): string => {
+  const open = ({ secret, of: owner }: Sealed): string => {
     const bytes = Buffer.from(secret, "base64");
     if (bytes.length < NONCE + TAG) throw refusal(`a secret was not sealed with this key (${id})`);
     const end = bytes.length - TAG;
@@ -59,10 +57,8 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
     return clear;
   };
 
-  const opened = remember(open);
   return {
-    ...{ id, seal },
-    open: ({ secret, of }) => opened(secret, of),
+    ...{ id, seal, open },
     // Invalid UTF-16 was sealed as another text, which `open` returns.
     isOf: ({ secret, of }, clear) =>
       secret.length === sealedLength(clear) &&
@@ -97,19 +93,6 @@ function filled(clear: string): Buffer {
 
 function subkey(key: Buffer, use: string): Buffer {
   return Buffer.from(hkdfSync("sha256", key, "", `nova2ironic ${use}`, 32));
-}
-
-/** Caches the last results by secret and place. */
-function remember(open: (secret: string, owner: string) => string): typeof open {
-  const last = new Map<string, { readonly owner: string; readonly clear: string }>();
-  return (secret, owner) => {
-    const cached = last.get(secret);
-    if (cached?.owner === owner) return cached.clear;
-    const clear = open(secret, owner);
-    if (last.size === REMEMBERED) last.clear();
-    last.set(secret, { owner, clear });
-    return clear;
-  };
 }
 
 const HEADER = "nova2ironic/key@1";

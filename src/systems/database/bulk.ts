@@ -119,9 +119,12 @@ async function load(trx: Knex, { table, columns }: Sent, chunks: Iterable<Buffer
   // The server gets these rows whatever file name it requests. Requests at other times fail.
   const infileStreamFactory = (): Readable => Readable.from(chunks);
   const answer: unknown = await trx.raw(sql).options({ infileStreamFactory });
-  // mysql2 returns [header, fields]. Duplicate keys and truncated values are only warnings here.
-  const [{ affectedRows, warningStatus, warningCount }] = answer as [
-    { affectedRows: number; warningStatus?: number; warningCount?: number },
-  ];
-  return (warningStatus ?? warningCount ?? 0) > 0 ? null : affectedRows;
+  // Duplicate keys and truncated values are only warnings here.
+  return warningsOf(answer) > 0 ? null : (answer as [{ affectedRows: number }])[0].affectedRows;
+}
+
+/** @param answer mysql2's [header, fields] */
+export function warningsOf(answer: unknown): number {
+  const [header] = answer as [{ warningStatus?: number; warningCount?: number }];
+  return header.warningStatus ?? header.warningCount ?? 0;
 }

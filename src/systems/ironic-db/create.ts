@@ -8,7 +8,7 @@ import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
 import { keyed, read } from "../database/read.ts";
 import { number, string, text } from "../database/rows.ts";
-import { type Ironic, isWritten, readRows, toNode, toPort } from "./current.ts";
+import { type Ironic, readRows, toNode, toPort } from "./current.ts";
 import { type bulkOf, insertRows, type NodeIds, type WriteRows } from "./insert.ts";
 import { insertTraits, traitsOf } from "./traits.ts";
 
@@ -44,24 +44,13 @@ async function writeAll(
 ): Promise<boolean> {
   const rows = rowsOf(steps, "node");
   const ports = rowsOf(steps, "port");
-  const nodes = async (): Promise<NodeIds | null> => {
-    const written = inMaintenance ? rows.map(staged) : rows;
-    const made = await write(ironic, "nodes", written, null);
-    if (made === null) return null;
-    const missing = new Set(ports.map((row) => String(row.node_uuid)));
-    for (const row of rows) if (traitsOf(row).length > 0) missing.add(String(row.uuid));
-    for (const uuid of made.keys()) missing.delete(uuid);
-    return new Map([...made, ...(await nodeIds(ironic, [...missing]))]);
-  };
-  const owners = nodes();
-  let written: NodeIds | null;
-  try {
-    written = await write(ironic, "ports", ports, owners);
-  } finally {
-    await owners.catch(() => undefined); // ends before the transaction
-  }
-  const ids = await owners;
-  if (ids === null || written === null) return false;
+  const made = await write(ironic, "nodes", inMaintenance ? rows.map(staged) : rows, null);
+  if (made === null) return false;
+  const missing = new Set(ports.map((row) => String(row.node_uuid)));
+  for (const row of rows) if (traitsOf(row).length > 0) missing.add(String(row.uuid));
+  for (const uuid of made.keys()) missing.delete(uuid);
+  const ids = new Map([...made, ...(await nodeIds(ironic, [...missing]))]);
+  if ((await write(ironic, "ports", ports, ids)) === null) return false;
   await insertTraits(ironic, rows, ids);
   return true;
 }
@@ -129,10 +118,6 @@ async function createMissing(
   for (const [resource, raw] of rows) {
     const id = `${resource}:${text(raw.uuid)}`;
     const after = planned.get(id)?.after ?? {};
-    if (isWritten(ironic, resource, raw, after)) {
-      found.push(id);
-      continue;
-    }
     const row = resource === "node" ? toNode(ironic, raw) : toPort(ironic, raw);
     const { differs } = compareRow(after, row, same);
     const reason = differs.map(({ field }) => field).join(", ");

@@ -1,11 +1,10 @@
-import { setImmediate as turn } from "node:timers/promises";
 import { MigrationError } from "../../lib/error.ts";
 import { counted } from "../../lib/text.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Column } from "../../model/tables.ts";
-import { sendRows } from "../database/bulk.ts";
+import { sendRows, warningsOf } from "../database/bulk.ts";
 import type { Database } from "../database/open.ts";
-import { ask, integer, number, type RawRow, string, text } from "../database/rows.ts";
+import { ask, marks, number, type RawRow, string, text } from "../database/rows.ts";
 import { orSequenceTooLow } from "../database/sequence.ts";
 import { encode, fieldWriter } from "./codec.ts";
 import type { Ironic } from "./current.ts";
@@ -23,15 +22,14 @@ export type WriteRows = (
   ironic: Ironic,
   table: "nodes" | "ports",
   rows: readonly Row[],
-  owners: Promise<NodeIds | null> | null,
+  owners: NodeIds | null,
 ) => Promise<NodeIds | null>;
 
-/** Rows per statement. The next statement is prepared while the server works. */
+/** Rows per statement. */
 const ROWS = 128;
 /** Characters per statement, below a max_allowed_packet of 1 MiB with escapes. */
 const STATEMENT = 400_000;
 
-/** The last column, because ids of nodes are known last. */
 const NODE_ID: Column = { name: "node_id", type: "integer", null: true };
 
 /** Columns with a value in any row, without ids. Other columns stay NULL. */
@@ -44,11 +42,6 @@ function filled(rows: readonly Row[], columns: readonly Column[]): readonly Colu
   );
 }
 
-function arrayType({ type }: Column): string {
-  if (type === "integer" || type === "boolean") return `${type}[]`;
-  return type === "datetime" ? "timestamp[]" : "text[]";
-}
-
 async function insertChunk(
   { engine, knex }: Database,
   table: string,
@@ -56,42 +49,18 @@ async function insertChunk(
   cells: readonly (readonly Cell[])[],
 ): Promise<readonly RawRow[]> {
   const names = columns.map(({ name }) => name).join(",");
-  if (engine === "postgresql") {
-    // One array per column keeps the statement's length constant. knex has no type for it.
-    const arrays = columns.map((_, at) => cells.map((row) => row[at] ?? null)) as never[];
-    const unnest = columns.map((column) => `?::${arrayType(column)}`).join(",");
-    const answer: unknown = await knex
-      .raw(
-        `INSERT INTO ${table} (${names}) SELECT * FROM unnest(${unnest}) RETURNING id, uuid`,
-        arrays,
-      )
-      .catch(orSequenceTooLow(table));
-    return (answer as { rows: RawRow[] }).rows;
-  }
-  if (engine === "mysql") {
-    // The driver formats nested lists as (..), (..), which knex's binding type lacks.
-    const sql = `INSERT INTO ${table} (${names}) VALUES ?`;
-    refuseWarnings(await knex.raw(sql, [cells] as never), table);
-    return [];
-  }
-  const row = `(${columns.map(() => "?").join(",")})`;
-  const sql = `INSERT INTO ${table} (${names}) VALUES ${cells.map(() => row).join(",")}`;
-  await knex.raw(sql, cells.flat());
-  return [];
-}
-
-/** Strict mode turns most warnings into errors, but not all. */
-function refuseWarnings(answer: unknown, table: string): void {
-  // mysql2 returns [header, fields].
-  const { warningStatus, warningCount } = (
-    answer as [{ warningStatus?: number; warningCount?: number }]
-  )[0];
-  const count = warningStatus ?? warningCount ?? 0;
-  if (count > 0)
+  const rows = cells.map(() => `(${marks(columns)})`).join(",");
+  const returning = engine === "postgresql" ? " RETURNING id, uuid" : "";
+  const sql = `INSERT INTO ${table} (${names}) VALUES ${rows}${returning}`;
+  const answer: unknown = await knex.raw(sql, cells.flat()).catch(orSequenceTooLow(table));
+  // Strict mode turns most warnings into errors, but not all.
+  const warnings = engine === "mysql" ? warningsOf(answer) : 0;
+  if (warnings > 0)
     throw new MigrationError(
       "N2I-E207",
-      `writing ${table}: the server stored the values with ${counted(count, "warning")}`,
+      `writing ${table}: the server stored the values with ${counted(warnings, "warning")}`,
     );
+  return returning === "" ? [] : (answer as { rows: RawRow[] }).rows;
 }
 
 function nodeIdOf({ uuid, node_uuid }: Row, ids: NodeIds): number {
@@ -103,43 +72,30 @@ function nodeIdOf({ uuid, node_uuid }: Row, ids: NodeIds): number {
   );
 }
 
-/**
- * Writes rows in chunks and prepares the next chunk while the server works. Conflicts are errors.
- */
+/** Writes rows in chunks. Conflicts are errors. */
 export async function insertRows(
   { database, release, seal }: Ironic,
   table: "nodes" | "ports",
   rows: readonly Row[],
-  owners: Promise<NodeIds | null> | null,
+  owners: NodeIds | null,
 ): Promise<NodeIds> {
-  const columns = release[table === "nodes" ? "node" : "port"];
-  const used = filled(rows, columns);
+  const used = filled(rows, release[table === "nodes" ? "node" : "port"]);
   const sent = owners === null ? used : [...used, NODE_ID];
   const made = new Map<string, number>();
-  let working: Promise<readonly RawRow[]> = Promise.resolve([]);
-  const settled = async (): Promise<void> => {
-    for (const { id, uuid } of await working) made.set(text(uuid) ?? "", integer(id) ?? 0);
-  };
   let cells: (readonly Cell[])[] = [];
   let bytes = 0;
   for (const [at, row] of rows.entries()) {
     const values = used.map(({ name }) => encode(name, row[name] ?? null, seal));
     for (const value of values) bytes += typeof value === "string" ? value.length + 4 : 8;
-    cells.push(values);
+    cells.push(owners === null ? values : [...values, nodeIdOf(row, owners)]);
     if (cells.length < ROWS && bytes < STATEMENT && at + 1 < rows.length) continue;
-    const ids = await owners;
-    const first = at + 1 - cells.length;
-    const chunk =
-      ids === null
-        ? cells
-        : cells.map((line, nth) => [...line, nodeIdOf(rows[first + nth] ?? row, ids)]);
-    await settled();
-    working = database.run(`writing ${table}`, () => insertChunk(database, table, sent, chunk));
-    working.catch(() => undefined); // thrown when it is awaited
-    await turn(); // sends the statement
+    const chunk = cells;
+    const inserted = await database.run(`writing ${table}`, () =>
+      insertChunk(database, table, sent, chunk),
+    );
+    for (const { id, uuid } of inserted) made.set(string(uuid), number(id));
     [cells, bytes] = [[], 0];
   }
-  await settled();
   return made;
 }
 
@@ -161,10 +117,9 @@ export function bulkOf({ engine }: Pick<Database, "engine">): Bulk | null {
       drawing ??= engine === "postgresql" ? drawOf(ironic) : Promise.resolve(null);
       const draw = await drawing;
       works &&= engine === "mysql" || draw !== null;
-      const ids = owners === null ? new Map<string, number>() : await owners;
-      if (!works || ids === null) return null;
+      if (!works) return null;
       const drawn = owners === null && draw !== null ? await draw(ironic, rows) : null;
-      const { columns, lines } = textOf(ironic, table, rows, drawn ?? (owners && ids));
+      const { columns, lines } = textOf(ironic, table, rows, drawn ?? owners);
       const outcome = await ironic.database.run(`writing ${table}`, () =>
         sendRows(ironic.database, { table, columns }, lines, rows.length).catch(
           orSequenceTooLow(table),

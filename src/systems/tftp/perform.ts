@@ -72,50 +72,37 @@ async function put(
   parent: OpenFolder,
   name: string,
   { before, after }: Pick<BootStep, "before" | "after">,
-  content: Content,
+  { source, owner }: Content,
   pause: Pause,
 ): Promise<void> {
   const at = join(parent.at, name);
   const temp = join(parent.at, tempOf(name));
   const cancelCleanup = atExit(() => rmSync(temp, { force: true }));
   try {
-    await putAs(at, temp, { before, after }, content, pause);
-  } finally {
-    cancelCleanup();
-  }
-}
-
-async function putAs(
-  at: string,
-  temp: string,
-  { before, after }: Pick<BootStep, "before" | "after">,
-  { source, owner }: Content,
-  pause: Pause,
-): Promise<void> {
-  switch (after.kind) {
-    case "folder": {
-      await mkdir(at, 0o755);
-      const handle = await open(at, constants.O_DIRECTORY | constants.O_NOFOLLOW);
-      await owned(handle, { ...owner, mode: 0o755 }).finally(() => handle.close());
-      return;
-    }
-    case "link":
-      if (before === null) return symlink(after.target, at);
-      await rm(temp, { force: true });
-      await symlink(after.target, temp);
-      await pause("boot.temp");
-      return rename(temp, at);
-    case "file":
-      if (source === null) throw new Error(`step ${at} has no source`);
-      await rm(temp, { force: true });
-      try {
+    switch (after.kind) {
+      case "folder": {
+        await mkdir(at, 0o755);
+        const handle = await open(at, constants.O_DIRECTORY | constants.O_NOFOLLOW);
+        await owned(handle, { ...owner, mode: 0o755 }).finally(() => handle.close());
+        return;
+      }
+      case "link":
+        if (before === null) return await symlink(after.target, at);
+        await rm(temp, { force: true });
+        await symlink(after.target, temp);
+        await pause("boot.temp");
+        return await rename(temp, at);
+      case "file":
+        if (source === null) throw new Error(`step ${at} has no source`);
+        await rm(temp, { force: true });
         await write(temp, source, after.sha256, owner);
         await pause("boot.temp");
         // link() fails if the name was created in the meantime.
         await (before === null ? link(temp, at) : rename(temp, at));
-      } finally {
-        await rm(temp, { force: true });
-      }
+    }
+  } finally {
+    await rm(temp, { force: true });
+    cancelCleanup();
   }
 }
 

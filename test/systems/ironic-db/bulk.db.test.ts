@@ -136,7 +136,7 @@ function held(ironic: Ironic, { nodes, ports }: Rows, write: WriteRows) {
     assert.equal(owners.size, nodes.length);
     // Statements of MariaDB tell none.
     if (write !== insertRows) assert.deepEqual(given, owners);
-    const told = await write(inside, "ports", ports, Promise.resolve(owners));
+    const told = await write(inside, "ports", ports, owners);
     assert.ok(told !== null);
     const back = new Map(ids.map(({ id, uuid }) => [Number(id), uuid]));
     const rows = async (table: string): Promise<readonly object[]> =>

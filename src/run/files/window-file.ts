@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MigrationError } from "../../lib/error.ts";
 import { notWritten } from "../../lib/files/failure.ts";
-import { isObject, type JsonObject, parsedJson } from "../../lib/json.ts";
+import { isObject, parsedJson } from "../../lib/json.ts";
 import { processContext } from "../process-context.ts";
 import { whoami } from "../version.ts";
 import type { RunFolder } from "./run-folder.ts";
@@ -43,16 +43,20 @@ function openSince(entries: readonly WindowEntry[]): WindowEntry | null {
 }
 
 /** @throws MigrationError N2I-E120 */
-export function recordWindow({ path }: RunFolder, entry: Omit<WindowEntry, "at" | "by">): void {
+export function recordWindow(
+  { path }: RunFolder,
+  entry: Omit<WindowEntry, "at" | "by">,
+): WindowEntry {
   const file = join(path, FILE);
+  const line = { v: FORMAT, at: new Date().toISOString(), by: whoami(), ...entry };
   try {
-    const line: JsonObject = { v: FORMAT, at: new Date().toISOString(), by: whoami(), ...entry };
     // Start on a new line, because a kill may have cut off the previous one.
     const text = `\n${JSON.stringify(line)}\n`;
     writeFileSync(file, text, { flag: "a", mode: 0o600, flush: true });
   } catch (cause) {
     throw notWritten(file, cause);
   }
+  return line;
 }
 
 export async function isWindowOpen(run: RunFolder): Promise<boolean> {
@@ -62,10 +66,7 @@ export async function isWindowOpen(run: RunFolder): Promise<boolean> {
 /** @returns the opening entry @throws MigrationError N2I-E222 for a copy of a started run */
 export async function openWindow(run: RunFolder): Promise<WindowEntry> {
   await refuseCopy(run);
-  const open = openSince(await readWindow(run));
-  if (open !== null) return open;
-  recordWindow(run, { do: "open" });
-  return openSince(await readWindow(run)) ?? { do: "open", at: "", by: "" };
+  return openSince(await readWindow(run)) ?? recordWindow(run, { do: "open" });
 }
 
 /** @returns whether one was open */
@@ -106,7 +107,7 @@ export async function enterWindow(
   if (outside !== undefined && outside === reason)
     processContext().report(`Outside a window: ${outside}`);
   recordWindow(run, { do: "begin", stage, ...(outside !== undefined && { outside }) });
-  return (result) => recordWindow(run, { do: "end", stage, result });
+  return (result) => void recordWindow(run, { do: "end", stage, result });
 }
 
 export function resultOf(cause: unknown): string {

@@ -1,5 +1,4 @@
-import type { Knex } from "knex";
-import { type Guard, type Guards, type Handover, STAGED } from "../../model/handover.ts";
+import { type Guard, type Handover, STAGED } from "../../model/handover.ts";
 import type { Release } from "../../model/ironic/target.ts";
 import type { Database } from "../database/open.ts";
 import { keyed, read, sql } from "../database/read.ts";
@@ -24,15 +23,6 @@ export function createHandover(database: Database, release: Release): Handover {
     ...{ conductor_affinity: integer, hostname: text, online: isTrue },
     age: sql(ageOf(database.engine, "conductors.updated_at"), integer),
   };
-  const set = (doing: string, uuid: string, from: Maintenance, to: Maintenance, more = {}) =>
-    writing(database, (trx) =>
-      database.run(doing, async () => {
-        const changed: number = await maintenance(trx("nodes").where({ uuid }), from)
-          .whereNull("reservation")
-          .update({ maintenance: to !== null, maintenance_reason: to, ...more });
-        return changed === 1;
-      }),
-    );
   return {
     async observe(uuids) {
       const nodes = await keyed(database, "nodes", "uuid");
@@ -46,19 +36,31 @@ export function createHandover(database: Database, release: Release): Handover {
       );
     },
     // A conductor would restore a power state recorded before the maintenance.
-    clear: (uuid) => set("releasing a node", uuid, STAGED, null, { power_state: null }),
+    clear: (uuid) => update(database, "releasing a node", { uuid, ...STAGED_NODE }, RELEASED),
     // In maintenance, conductors do not update power_state, and Nova acts on a stale value.
-    stage: (uuid) => set("staging a node", uuid, null, STAGED, { power_state: null }),
+    stage: (uuid) => update(database, "staging a node", { uuid, maintenance: false }, STAGING),
     service: () => readService(database, release),
   };
 }
 
-type Maintenance = string | null;
+const STAGED_NODE = { maintenance: true, maintenance_reason: STAGED };
+const STAGING = { ...STAGED_NODE, power_state: null };
+const RELEASED = { maintenance: false, maintenance_reason: null, power_state: null };
 
-function maintenance(query: Knex.QueryBuilder, reason: Maintenance): Knex.QueryBuilder {
-  return reason === null
-    ? query.where({ maintenance: false })
-    : query.where({ maintenance: true, maintenance_reason: reason });
+/** Only if the node is as expected and no conductor has reserved it. @returns whether it was */
+function update(
+  database: Database,
+  doing: string,
+  expected: Readonly<Record<string, string | boolean | null>>,
+  change: object,
+): Promise<boolean> {
+  return writing(database, (trx) =>
+    database.run(doing, async () => {
+      const query = trx("nodes").where(expected).whereNull("reservation");
+      const changed: number = await query.update(change);
+      return changed === 1;
+    }),
+  );
 }
 
 const GUARDS = ["protected", "protected_reason", "automated_clean"] as const;
@@ -82,18 +84,10 @@ export function createGuard(database: Database, { node }: Release): Guard {
       const rows = await read(database, fields, from, uuids);
       return new Map(rows.map(({ uuid, ...node }) => [uuid, node]));
     },
-    write: (uuid, expected, change) =>
-      writing(database, (trx) =>
-        database.run("changing a node's protection", async () => {
-          const unchanged: Partial<Guards> = Object.fromEntries(
-            guards.map((name) => [name, expected[name]]),
-          );
-          const changed: number = await trx("nodes")
-            .where({ uuid, ...unchanged })
-            .whereNull("reservation")
-            .update(change);
-          return changed === 1 ? "done" : "again";
-        }),
-      ),
+    async write(uuid, expected, change) {
+      const unchanged = Object.fromEntries(guards.map((name) => [name, expected[name]]));
+      const doing = "changing a node's protection";
+      return (await update(database, doing, { uuid, ...unchanged }, change)) ? "done" : "again";
+    },
   };
 }

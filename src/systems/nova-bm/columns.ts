@@ -110,7 +110,6 @@ export interface ReadRow {
   readonly decoded?: Decoded;
 }
 
-const NOTHING: Decoded = {};
 const CREDENTIALS: ReadonlySet<string> = new Set(["pm_user", "pm_password"]);
 
 const ODD = {
@@ -138,7 +137,6 @@ export function rowReader(
     fault: FAULTS[column],
     read: PARSERS[column] ?? (SCHEMA[table]?.has(column) === true ? text : plain),
   }));
-  const none: readonly Finding[] = [];
   // A copy of it has the final size and column order.
   const names = [...absent, ...readers.flatMap(({ native, column }) => (native ? [column] : []))];
   const empty: Readonly<Record<string, Value>> = Object.fromEntries(
@@ -146,35 +144,29 @@ export function rowReader(
   );
   return (raw) => {
     const row: Record<string, Value | ColumnValues> = { ...empty };
-    let extra: Record<string, Value> | null = null;
-    let findings = none;
-    let decoded: Decoded = NOTHING;
+    const extra: Record<string, Value> = {};
+    const findings: Finding[] = [];
+    const decoded: Record<string, NonNullable<Decoded["pm_user" | "pm_password"]>> = {};
     for (const { column, secret, native, fault, read } of readers) {
       const value = read(raw[column]);
       const wrong = fault?.(raw[column], value) ?? null;
-      if (wrong !== null)
-        findings = [...findings, finding(wrong[0], placed(table, raw, column), wrong[1])];
-      if (!native) {
-        if (value === null) continue;
-        extra ??= {};
-      }
-      const into: Record<string, Value | ColumnValues> = native || extra === null ? row : extra;
-      if (value === null || !(secret || CREDENTIALS.has(column))) {
-        into[column] = value;
-        continue;
-      }
+      if (wrong !== null) findings.push(finding(wrong[0], placed(table, raw, column), wrong[1]));
+      if (!native && value === null) continue;
+      const into: Record<string, Value | ColumnValues> = native ? row : extra;
+      into[column] = value;
+      if (value === null || !(secret || CREDENTIALS.has(column))) continue;
       const clear = String(value);
-      into[column] = secret ? seal.seal(clear, ownerOf(raw)) : value;
+      if (secret) into[column] = seal.seal(clear, ownerOf(raw));
       const odd = credentialFault(clear);
       // For text that is not a secret, `inspect` reports a NUL.
       if (odd === null || (odd === "nul" && !secret)) continue;
-      findings = [...findings, finding(ODD[odd][0], placed(table, raw, column), ODD[odd][1])];
+      findings.push(finding(ODD[odd][0], placed(table, raw, column), ODD[odd][1]));
       const meant = decodedCredential(clear);
       if (meant !== null && CREDENTIALS.has(column))
-        decoded = { ...decoded, [column]: secret ? seal.seal(meant, ownerOf(raw)) : meant };
+        decoded[column] = secret ? seal.seal(meant, ownerOf(raw)) : meant;
     }
-    if (extra !== null) row.extra = extra;
-    return decoded === NOTHING ? { row, findings } : { row, findings, decoded };
+    if (Object.keys(extra).length > 0) row.extra = extra;
+    return { row, findings, ...(Object.keys(decoded).length > 0 && { decoded }) };
   };
 }
 

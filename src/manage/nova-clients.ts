@@ -5,7 +5,7 @@ import type { JsonObject } from "../lib/json.ts";
 import { listed, NAMES } from "../lib/text.ts";
 import { isUuid } from "../lib/uuid.ts";
 import { customClass } from "../migrate/flavors/rules/flavors.ts";
-import { type ManageClients, registerClose } from "../migrate/open/services.ts";
+import type { ManageClients } from "../migrate/open/services.ts";
 import type {
   ManageRequest,
   ServerImage,
@@ -60,10 +60,10 @@ export async function openNovaClients(
   const servers = await waitingFor("logging in to Nova and reading its version", () =>
     openServers(cloud, limit, failpoint),
   );
-  registerClose(keep, servers.close);
+  keep(servers);
   const request = await byIds(wishes, started, clients, servers);
   const offers = await waitingFor("logging in to Placement", () => openOffers(cloud, limit));
-  registerClose(keep, offers.close);
+  keep(offers);
   const hardware = createFakeHardware(service, failpoint);
   let pending: Promise<Service> | undefined;
   const readService = () => {

@@ -33,7 +33,8 @@ export async function openRole(
 }
 
 interface Closable {
-  readonly close: () => Promise<void>;
+  /** May return a promise. */
+  readonly close: () => unknown;
 }
 
 /** Registers a connection to be closed. */
@@ -60,6 +61,10 @@ export async function closing<T>(work: (keep: Keep) => Promise<T>): Promise<T> {
 async function closeAll(closables: readonly Closable[]): Promise<void> {
   const failures: unknown[] = [];
   for (const opened of closables.toReversed())
-    await opened.close().catch((cause: unknown) => failures.push(cause));
+    try {
+      await opened.close();
+    } catch (cause) {
+      failures.push(cause);
+    }
   if (failures.length > 0) throw failures[0];
 }

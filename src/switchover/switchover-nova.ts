@@ -1,6 +1,6 @@
 import { MigrationError, orMessage } from "../lib/error.ts";
 import { rowsPart } from "../migrate/apply/nova.ts";
-import { type ManageClients, registerClose } from "../migrate/open/services.ts";
+import type { ManageClients } from "../migrate/open/services.ts";
 import type { Verb } from "../model/database.ts";
 import type { RowState } from "../model/nova/nova-plan.ts";
 import { type Keep, openRole } from "../run/databases.ts";
@@ -52,7 +52,7 @@ export async function openSwitchNova(
   const open = () =>
     waitingFor("logging in to Placement", () => openServerAllocations(cloud, limit));
   const allocations = placement ? await open() : null;
-  if (allocations !== null) registerClose(keep, allocations.close);
+  if (allocations !== null) keep(allocations);
   return {
     ...novaRows(createNovaTarget(database, identity, failpoint)),
     placement: allocations,

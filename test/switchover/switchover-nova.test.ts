@@ -224,7 +224,7 @@ async function novaScene(t: TestContext) {
   assert.ok(at !== null);
   const there = await scene(t);
   ofNova(there.cloud);
-  const ends: (() => Promise<void>)[] = [];
+  const ends: (() => unknown)[] = [];
   const place = { cloud: undefined as never, limit: 1000 }; // of Placement, which is not asked
   const nova = await openSwitchNova(
     { novaDb: at.novaDb },

@@ -187,9 +187,8 @@ function restBackend(
     committed: () => Promise.resolve(),
     oldest: null,
     scannedKeys: null,
-    close: () => {
+    async close() {
       for (const { session } of services) session.close();
-      return Promise.resolve();
     },
   };
 }

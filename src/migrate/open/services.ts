@@ -38,7 +38,7 @@ export async function openManageClients(
   const service = await waitingFor("logging in and reading the version of Ironic", () =>
     openService(cloud, releases, rest, undefined, limit),
   );
-  registerClose(keep, service.session.close);
+  keep(service.session);
   return { ...{ service, cloud, limit }, ...servicesOf(cloud, limit, keep, lasts) };
 }
 
@@ -69,7 +69,7 @@ export function servicesOf(
     return () => {
       if (cached !== undefined) return cached;
       const pending = orNull(waitingFor(what, open), "N2I-E106").then((opened) => {
-        if (opened !== null) registerClose(keep, opened.close);
+        if (opened !== null) keep(opened);
         else if (lasts) cached = undefined;
         return opened;
       });
@@ -84,13 +84,4 @@ export function servicesOf(
     network: lazily("logging in at Neutron", () => openNetwork(cloud, limit)),
     images: lazily("logging in at Glance", () => openImages(cloud, limit)),
   };
-}
-
-export function registerClose(keep: Keep, close: () => void): void {
-  keep({
-    close() {
-      close();
-      return Promise.resolve();
-    },
-  });
 }

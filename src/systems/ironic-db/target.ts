@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MigrationError } from "../../lib/error.ts";
+import { groupedBy } from "../../lib/grouped.ts";
 import type { TargetIdentity } from "../../model/artefact.ts";
 import type { Outcome } from "../../model/change.ts";
 import type { Target, Verifier } from "../../model/ironic/target.ts";
@@ -153,15 +154,9 @@ function createVerifier(ironic: Ironic): Verifier {
       const rows = await withTraits(ironic, found);
       const owners = new Map(rows.map(({ id, uuid }) => [number(id), string(uuid)]));
       const nodes = new Map(rows.map((raw) => [string(raw.uuid), read(raw, null)] as const));
-      const ports = new Map<string, Row[]>();
-      for (const raw of await portsOf([...owners.keys()])) {
-        const owner = owners.get(number(raw.node_id));
-        if (owner === undefined) continue;
-        const port = read(raw, owner);
-        const list = ports.get(owner);
-        if (list === undefined) ports.set(owner, [port]);
-        else list.push(port);
-      }
+      const ownerOf = ({ node_id }: RawRow): string => owners.get(number(node_id)) ?? "";
+      const portRows = await portsOf([...owners.keys()]);
+      const ports = groupedBy(portRows, ownerOf, (raw) => read(raw, ownerOf(raw)));
       return { nodes, ports, unreadable };
     },
     async marked() {

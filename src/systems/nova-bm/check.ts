@@ -22,13 +22,10 @@ export async function checkNovaBm(database: Database): Promise<BmFacts> {
 }
 
 /** Read separately, so machines may have changed. @source facts/nova-bm.md 1.3 */
-export async function claimedInstances(
-  database: Database,
-): Promise<TextSet & { readonly count: number }> {
+export async function claimedInstances(database: Database): Promise<TextSet> {
   const distinct = createTextSet();
-  let count = 0;
   const where = "instance_uuid IS NOT NULL";
   for await (const page of inOrder(database, { instance_uuid: string }, "bm_nodes", where))
-    for (const { instance_uuid } of page) if (distinct.add(instance_uuid)) count += 1;
-  return { has: distinct.has, count };
+    for (const { instance_uuid } of page) distinct.add(instance_uuid);
+  return distinct;
 }

@@ -3,11 +3,6 @@ import type { Database } from "../database/open.ts";
 import { inOrder, quoted, type RowOf, sql } from "../database/read.ts";
 import { garbled, lower, string, text } from "../database/rows.ts";
 
-/** From bm_nodes.instance_uuid. */
-export interface Claimed extends TextSet {
-  readonly count: number;
-}
-
 /** Without other keys, because some contain admin passwords. */
 const METADATA =
   "('image_base_image_ref','image_disk_format','image_kernel_id','image_ramdisk_id','instance_type_flavorid','instance_type_name')";
@@ -31,7 +26,7 @@ export function describedBy({ engine }: Pick<Database, "engine">) {
  */
 export async function readMetadata(
   database: Database,
-  claimed: Claimed,
+  claimed: TextSet,
 ): Promise<readonly Described[]> {
   const rows: Described[] = [];
   const [fields, condition] = [describedBy(database), savedMetadata(database)];

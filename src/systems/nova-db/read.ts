@@ -4,7 +4,7 @@ import { normaliseMac } from "../../lib/mac.ts";
 import { show } from "../../lib/text.ts";
 import type { Flavor, Instance, NovaView, Vif } from "../../model/machine.ts";
 import { embeddedFlavor } from "../../model/nova/embedded.ts";
-import { index } from "../../model/rows.ts";
+import { index, type TextSet } from "../../model/rows.ts";
 import { indexByText } from "../database/by-text.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
@@ -13,7 +13,6 @@ import { inOrder, keyed, type RowOf, read, rowReader, sql, valuesBy } from "../d
 import {
   askIn,
   columnList,
-  countRows,
   garbledColumns,
   integer,
   lower,
@@ -24,17 +23,11 @@ import {
   time,
 } from "../database/rows.ts";
 import { readFlavors } from "./flavors.ts";
-import {
-  type Claimed,
-  type Described,
-  describedBy,
-  readMetadata,
-  savedMetadata,
-} from "./metadata.ts";
+import { type Described, describedBy, readMetadata, savedMetadata } from "./metadata.ts";
 import { computeServices } from "./services.ts";
 
-/** Reads one snapshot, in batches. @source facts/nova-bm.md 4.1, 4.3, 5.1 */
-export async function openNova(opened: Database, claimed: Claimed) {
+/** Reads one snapshot, in batches. @param claimed instances of bm_nodes @source facts/nova-bm.md 4.1, 4.3, 5.1 */
+export async function openNova(opened: Database, claimed: TextSet) {
   const database = await readTransaction(opened);
   const hosts = await read(database, { host: string }, computeServices(database));
   const services = new Set(hosts.map(({ host }) => host));
@@ -188,9 +181,6 @@ function parseVifs(json: string | null): readonly Vif[] | null {
   return vifs;
 }
 
-/** Ratio of all instances to the machines' instances above which MySQL is faster by key. */
-const MOST = 4;
-
 interface RequestedMachine {
   readonly id: number;
   readonly uuid: string | null;
@@ -211,8 +201,7 @@ const readInstance = rowReader(INSTANCE);
 /**
  * @source facts/nova-bm.md 5.1: neither instances.node nor compute_nodes.hypervisor_hostname has an index
  */
-async function novaRows(database: Database, claimed: Claimed) {
-  const { engine } = database;
+async function novaRows(database: Database, claimed: TextSet) {
   const columns = [...Object.keys(INSTANCE), "instance_type_id"];
   const instance = `id, ${columnList(database, columns)}`;
   const byUuid = await keyed(database, "instances", "uuid");
@@ -224,9 +213,8 @@ async function novaRows(database: Database, claimed: Claimed) {
   const idsOf = await indexByText(database, "instances", "node", onNodes);
   const computes = await computeNodes(database);
   // Only MySQL indexes a foreign key.
-  const byKey =
-    engine === "mysql" && (await countRows(database, "instances")) > MOST * claimed.count;
-  const described = byKey ? null : index(await readMetadata(database, claimed), "instance");
+  const described =
+    database.engine === "mysql" ? null : index(await readMetadata(database, claimed), "instance");
 
   const carries =
     (await tableNames(database)).has("instance_extra") &&

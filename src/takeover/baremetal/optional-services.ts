@@ -1,5 +1,4 @@
 import { MigrationError } from "../../lib/error.ts";
-import { registerClose } from "../../migrate/open/services.ts";
 import { cloudFor, hasLogin, type RestOptions } from "../../run/cloud.ts";
 import type { Keep } from "../../run/databases.ts";
 import { waitingFor } from "../../run/process-context.ts";
@@ -51,7 +50,7 @@ export function openOptional<T extends { readonly close: () => void }>(
   const service = async (): Promise<T | null> => {
     if (opened !== null || cloud === null || performance.now() - failed < AGAIN) return opened;
     opened = await quietly(() => waitingFor(`logging in to ${name}`, () => open(cloud, limit)));
-    if (opened !== null) registerClose(keep, opened.close);
+    if (opened !== null) keep(opened);
     return opened;
   };
   return {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createTextSet, index } from "../../../src/model/rows.ts";
+import { createTextSet, index, type TextSet } from "../../../src/model/rows.ts";
 import { loadTables } from "../../../src/run/files/load-tables.ts";
 import { createTables } from "../../../src/systems/database/create-tables.ts";
 import { inPortions } from "../../../src/systems/database/rows.ts";
 import { openFreshComputes } from "../../../src/systems/nova-db/legacy.ts";
-import { type Claimed, readMetadata } from "../../../src/systems/nova-db/metadata.ts";
+import { readMetadata } from "../../../src/systems/nova-db/metadata.ts";
 import { openNova } from "../../../src/systems/nova-db/read.ts";
 import { engines } from "../../lab/engines.ts";
 import { type TestDatabase, withDatabase } from "../../lab/index.ts";
@@ -14,10 +14,10 @@ import { openedAt } from "../../support/opened.ts";
 const uuidOf = (n: number): string => `b0000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
 const DISK = "image_disk_format";
 
-function claimed(uuids: readonly string[]): Claimed {
+function claimed(uuids: readonly string[]): TextSet {
   const met = createTextSet();
   for (const uuid of uuids) met.add(uuid);
-  return { has: met.has, count: uuids.length };
+  return met;
 }
 
 /** Nova's instances, their metadata one key after the other, so that an instance's rows are pages apart. */

@@ -61,7 +61,7 @@ export async function differsFrom(
 ): Promise<string | null> {
   const hash = hashOf(digest);
   if (hash === null) return null;
-  await portions(file, (portion) => void hash.update(portion));
+  for await (const portion of portions(file)) hash.update(portion);
   const value = hash.digest("hex");
   return value === digest?.value
     ? null

@@ -1,5 +1,4 @@
 import { constants, type FileHandle, open } from "node:fs/promises";
-import { createInterface } from "node:readline";
 import { MigrationError, systemCode } from "../../lib/error.ts";
 
 type Purpose = "read" | "follow";
@@ -13,12 +12,8 @@ export async function checkLog(path: string): Promise<void> {
 export async function* linesOf(path: string, from = 1) {
   const handle = await openLog(path, "read");
   try {
-    const lines = createInterface({
-      input: handle.createReadStream({ autoClose: false }),
-      crlfDelay: Number.POSITIVE_INFINITY,
-    });
     let line = 0;
-    for await (const text of lines) {
+    for await (const text of handle.readLines({ autoClose: false })) {
       line += 1;
       if (line >= from) yield { line, text };
     }

@@ -110,13 +110,11 @@ async function write(path: string, source: Source, sha256: string, owner: Owner)
   const handle = await open(path, "wx", 0o600);
   try {
     const hash = createHash("sha256");
-    const add = async (portion: Buffer): Promise<void> => {
+    const content = "text" in source ? [Buffer.from(source.text, "latin1")] : portions(source.file);
+    for await (const portion of content) {
       hash.update(portion);
-      for (let done = 0; done < portion.length; )
-        done += (await handle.write(portion, done)).bytesWritten;
-    };
-    if ("text" in source) await add(Buffer.from(source.text, "latin1"));
-    else await portions(source.file, add);
+      await handle.writeFile(portion);
+    }
     if (hash.digest("hex") !== sha256)
       throw new MigrationError("N2I-E300", "a file changed while it was copied");
     await owned(handle, owner);

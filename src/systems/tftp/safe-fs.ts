@@ -79,28 +79,16 @@ export async function thingAt({ at }: OpenFolder, name: string): Promise<Thing |
 
 export async function digestOf(path: string): Promise<string> {
   const hash = createHash("sha256");
-  await portions(path, (portion) => void hash.update(portion));
+  for await (const portion of portions(path)) hash.update(portion);
   return hash.digest("hex");
 }
 
 const PORTION = 1024 * 1024;
 
-/** Reads a regular file in chunks, which share one buffer. */
-export async function portions(
-  path: string,
-  each: (portion: Buffer) => Promise<void> | void,
-): Promise<void> {
+/** Reads a regular file in chunks. */
+export async function* portions(path: string): AsyncGenerator<Buffer> {
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  try {
-    const buffer = Buffer.allocUnsafe(PORTION);
-    for (;;) {
-      const { bytesRead } = await file.read(buffer, 0, PORTION, null);
-      if (bytesRead === 0) return;
-      await each(buffer.subarray(0, bytesRead));
-    }
-  } finally {
-    await file.close();
-  }
+  yield* file.createReadStream({ highWaterMark: PORTION });
 }
 
 /** A constant temporary name, so that the next run can remove it. */

@@ -14,8 +14,11 @@ export async function createTables(
   { tables, version }: Tables,
   { engine, charset }: { readonly engine: Engine; readonly charset?: string | undefined },
 ): Promise<void> {
-  await performAll(db, engine, tableStatements(db, tables, { engine, charset }));
-  await db(version.table).insert(version.row);
+  const statements = tableStatements(db, tables, { engine, charset });
+  await db.transaction(async (trx) => {
+    for (const sql of statements) await trx.raw(escaped(sql));
+    await trx(version.table).insert(version.row);
+  });
 }
 
 /** A question mark in a statement is not a binding. */
@@ -83,24 +86,6 @@ function inOne(statements: readonly string[]): readonly string[] {
   const parts = statements.map((sql) => /^(alter table `\w+`) (.*)$/s.exec(sql));
   const [, table] = parts[0] ?? [];
   return table === undefined ? [] : [`${table} ${parts.map((part) => part?.[2]).join(", ")}`];
-}
-
-/** Without foreign key checks, MariaDB does not read the referenced tables, which are empty. */
-async function performAll(db: Knex, engine: Engine, statements: readonly string[]): Promise<void> {
-  const connection = await db.client.acquireConnection();
-  const perform = (sql: string): PromiseLike<unknown> =>
-    db.raw(escaped(sql)).connection(connection);
-  try {
-    if (engine === "sqlite") connection.exec(["BEGIN", ...statements, "COMMIT"].join(";\n"));
-    else if (engine === "postgresql") await perform(statements.join(";\n"));
-    else {
-      await perform("SET foreign_key_checks = 0");
-      for (const statement of statements) await perform(statement);
-      await perform("SET foreign_key_checks = 1");
-    }
-  } finally {
-    await db.client.releaseConnection(connection);
-  }
 }
 
 /** Knex treats a question mark as a binding. */

@@ -198,14 +198,6 @@ export function wasStarted(ownership: Ownership, span: Span): boolean {
   );
 }
 
-/** As `wasStarted`, for single positions. Evaluates each batch once. */
-export function startedAt(ownership: Ownership): (position: number) => boolean {
-  const spans = ownership.started.filter((span) => !wasTakenBack(ownership, span));
-  const started = new Uint8Array(spans.reduce((end, { to }) => Math.max(end, to), 0));
-  for (const { from, to } of spans) started.fill(1, from, to);
-  return (position) => started[position] === 1;
-}
-
 function wasTakenBack({ undone, skipped }: Ownership, span: Span): boolean {
   return skipped.size === 0 && undone.get(keyOf(span)) === "all";
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hasEnded, ownershipOf, startedAt, wasStarted } from "../../src/engine/ownership.ts";
+import { hasEnded, ownershipOf, wasStarted } from "../../src/engine/ownership.ts";
 import type { Entry } from "../../src/model/journal.ts";
 
 const OUT = { rows: ["node:a", "port:x"], machines: ["a"] };
@@ -41,21 +41,13 @@ for (const [what, entries, ended] of STORIES)
     assert.equal(found.join(""), ended);
   });
 
-for (const [what, entries] of STORIES)
-  test(`a position was begun when its batch was: ${what}`, () => {
-    const ownership = ownershipOf(entries, "ironic", "p");
-    const begun = startedAt(ownership);
-    for (const from of [0, 1, 2, 3])
-      assert.equal(begun(from), wasStarted(ownership, { from, to: from + 1 }), String(from));
-  });
-
 test("batches that overlap count where one of them was not taken back", () => {
   const undone: Entry = {
     ...{ do: "undone", ...about, removed: 1, gone: 0, settled: [], conflicts: [] },
   };
   const part: Entry = { ...begin, from: 1, to: 4 };
   const ownership = ownershipOf([begin, done(), undo("all"), undone, part], "ironic", "p");
-  const begun = startedAt(ownership);
+  const begun = (at: number) => wasStarted(ownership, { from: at, to: at + 1 });
   assert.deepEqual([0, 1, 2, 3, 4].map(begun), [false, true, true, true, false]);
 });
 
@@ -75,19 +67,4 @@ test("what rollbacks left counts once, in journals that say it each time too, un
   assert.deepEqual(leftOf(undone(["node:a", "port:x"], [])), []);
   const part = undone(["port:x"], ["node:b"], { from: 0, to: 1 });
   assert.deepEqual(leftOf(part), ["node:a", "node:b"]);
-});
-
-test("the batches of a journal are gone through once for all positions of its plan", () => {
-  const spans = Array.from({ length: 40 }, (_, at) => ({ from: at * 2, to: at * 2 + 2 }));
-  let looks = 0;
-  const counted = spans.map(({ from, to }) => ({
-    get from() {
-      looks += 1;
-      return from;
-    },
-    to,
-  }));
-  const begun = startedAt({ ...ownershipOf([], "ironic", "p"), started: counted });
-  for (let at = 0; at < 80; at++) assert.ok(begun(at));
-  assert.ok(looks <= 2 * spans.length, String(looks));
 });

@@ -1,6 +1,6 @@
 import { batches } from "../../engine/batches.ts";
 import { execute } from "../../engine/execute.ts";
-import { ownershipOf, startedAt, wasStarted } from "../../engine/ownership.ts";
+import { ownershipOf, wasStarted } from "../../engine/ownership.ts";
 import type { Excluded, Leg } from "../../engine/part.ts";
 import type { Walked } from "../../engine/runner.ts";
 import { MigrationError } from "../../lib/error.ts";
@@ -190,7 +190,8 @@ async function checkTenants(
   machines: Iterable<Placed>,
   sha256: string,
 ): Promise<void> {
-  const inRun = startedAt(ownershipOf(entries, IRONIC, sha256));
+  const ownership = ownershipOf(entries, IRONIC, sha256);
+  const inRun = (at: number): boolean => wasStarted(ownership, { from: at, to: at + 1 });
   const now = {
     ...{ instancesOf: openInstances(database), onNodes: await openTenants(database) },
     nova: database,

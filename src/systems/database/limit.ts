@@ -73,9 +73,9 @@ interface Dialect {
 }
 
 /**
- * A protocol exchange on the driver's connection instead of a statement: an option of knex's `raw`.
+ * A statement compiled by knex, which reads its result from `response`. `through` is a protocol
+ * exchange on the driver's connection instead of a statement: an option of knex's `raw`.
  */
-/** A statement compiled by knex, which reads its result from `response`. */
 interface Statement {
   readonly options?: { readonly through?: (connection: unknown) => Promise<unknown> };
 }

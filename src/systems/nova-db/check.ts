@@ -1,5 +1,5 @@
 import type { BmFacts, InstanceFacts, NovaFacts } from "../../model/check.ts";
-import { createTextSet, index } from "../../model/rows.ts";
+import { index } from "../../model/rows.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
@@ -26,9 +26,10 @@ export async function checkNova(
   const { schema_version: version } = await novaVersion(database);
   const instances: InstanceFacts[] = [];
   const from = `${await keyed(database, "instances", "uuid")} WHERE uuid IN (...) ORDER BY uuid`;
-  for (const some of inPortions(eachOnce(nodes, linked))) {
+  const all = [...nodes.map(({ instance_uuid }) => instance_uuid), ...linked];
+  const once = new Map(all.flatMap((uuid) => (uuid === null ? [] : [[uuid.toLowerCase(), uuid]])));
+  for (const some of inPortions(once.values()))
     for (const row of await read(database, INSTANCE, from, spellings(some))) instances.push(row);
-  }
   for (const row of await unnamed(database, nodes, instances)) instances.push(row);
   const tables = await tableNames(database);
   const uuids = instances.map(({ uuid }) => uuid);
@@ -41,13 +42,6 @@ export async function checkNova(
     aggregates: await readAggregates(database),
     beats: await readServices(database),
   };
-}
-
-function* eachOnce(nodes: Nodes, instanceUuids: Iterable<string | null>): Generator<string> {
-  const distinct = createTextSet();
-  for (const { instance_uuid } of nodes)
-    if (instance_uuid !== null && distinct.add(instance_uuid)) yield instance_uuid;
-  for (const uuid of instanceUuids) if (uuid !== null && distinct.add(uuid)) yield uuid;
 }
 
 /**

@@ -62,25 +62,23 @@ const LONGEST = 2 ** 31 - 1;
  *   invalid certificate file
  */
 export function openHttp(settings: Tls, limit: number): Http {
-  const tlsOptions = certificates(settings);
-  const made = new Map<string, PlainAgent | TlsAgent>();
-  // Created on demand, because a TLS context takes longer than a plain call.
-  const agents = (protocol: string): PlainAgent => {
-    const agent =
-      made.get(protocol) ??
-      (protocol === "https:"
-        ? new TlsAgent({ keepAlive: true, ...tlsOptions })
-        : new PlainAgent({ keepAlive: true }));
-    made.set(protocol, agent);
-    return agent;
+  const agents: Agents = {
+    plain: new PlainAgent({ keepAlive: true }),
+    secure: new TlsAgent({ keepAlive: true, ...certificates(settings) }),
   };
   return {
     send: (call) =>
       here.get(new URL(call.url).origin)?.(call) ?? send(call, agents, Math.min(limit, LONGEST)),
     close() {
-      for (const agent of made.values()) agent.destroy();
+      agents.plain.destroy();
+      agents.secure.destroy();
     },
   };
+}
+
+interface Agents {
+  readonly plain: PlainAgent;
+  readonly secure: TlsAgent;
 }
 
 function certificates({ cacert, cert, key, insecure }: Tls): AgentOptions {
@@ -117,13 +115,17 @@ function pem(path: string): Buffer {
 
 async function send(
   { method, url, headers, body, into }: HttpCall,
-  agents: (protocol: string) => PlainAgent,
+  agents: Agents,
   limit: number,
 ): Promise<Answered | Unanswered> {
   const at = new URL(url);
   const text = body === undefined ? null : Buffer.from(JSON.stringify(body));
+  const late = new AbortController();
+  // Unlike AbortSignal.timeout, this timer keeps the process alive.
+  const timer = setTimeout(() => late.abort(), limit);
+  const { signal } = late;
   const options = {
-    method,
+    ...{ method, signal },
     headers: {
       Accept: "application/json",
       ...headers,
@@ -134,13 +136,9 @@ async function send(
     },
   };
   const isTls = at.protocol === "https:";
-  const late = new AbortController();
-  // Unlike AbortSignal.timeout, this timer keeps the process alive.
-  const timer = setTimeout(() => late.abort(), limit);
-  const { signal } = late;
   const request = isTls
-    ? tls(at, { ...options, signal, agent: agents(at.protocol) })
-    : plain(at, { ...options, signal, agent: agents(at.protocol) });
+    ? tls(at, { ...options, agent: agents.secure })
+    : plain(at, { ...options, agent: agents.plain });
   let response: IncomingMessage | undefined;
   try {
     response = await responseTo(request, text);

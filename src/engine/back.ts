@@ -4,11 +4,10 @@ import type { Entries, Span } from "../model/journal.ts";
 import { batches } from "./batches.ts";
 import { midway, stoppedAfter } from "./midway.ts";
 import { ownedIn, ownershipOf } from "./ownership.ts";
-import type { Excluded, Leg, Session } from "./part.ts";
+import type { Excluded, ExecutionProgress, Leg, Session } from "./part.ts";
 import {
   type BatchResult,
   type EarlyEnd,
-  type ExecutionProgress,
   NONE,
   NOTHING,
   type RunningLeg,

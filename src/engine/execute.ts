@@ -5,13 +5,10 @@ import type { Excluded, Leg, Session } from "./part.ts";
 import type { BatchResult, SkippedLine, Walked } from "./runner.ts";
 
 /** Direction, rollback scope, and machines to skip. */
-type Course<L> =
-  | { readonly direction: "forward"; readonly excluded?: Excluded | undefined }
-  | {
-      readonly direction: "back";
-      readonly only: Scope<L>;
-      readonly excluded?: Excluded | undefined;
-    };
+type Course<L> = { readonly excluded?: Excluded | undefined } & (
+  | { readonly direction: "forward" }
+  | { readonly direction: "back"; readonly only: Scope<L> }
+);
 
 /**
  * Runs legs in order, up to the first that does not complete.

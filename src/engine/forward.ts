@@ -5,11 +5,10 @@ import type { Span } from "../model/journal.ts";
 import { type Batch, batches } from "./batches.ts";
 import { committedNothing, midway, stoppedAfter } from "./midway.ts";
 import { hasEnded, keyOf, type Ownership, ownedIn, wasStarted } from "./ownership.ts";
-import type { Excluded, Leg, Session } from "./part.ts";
+import type { Excluded, ExecutionProgress, Leg, Session } from "./part.ts";
 import {
   type BatchResult,
   type EarlyEnd,
-  type ExecutionProgress,
   NONE,
   NOTHING,
   type RunningLeg,

@@ -3,6 +3,11 @@ import type { BatchEntry, Entries, MachineEntry, NovaAfter } from "../model/jour
 
 export type Direction = "forward" | "back";
 
+export interface ExecutionProgress {
+  readonly lines: number;
+  readonly done: number;
+}
+
 /** Knows its own rows or calls, but no journal, lock, batch or other part. */
 export interface Part<C extends Change = Change> {
   /** Name in the journal. */
@@ -10,7 +15,7 @@ export interface Part<C extends Change = Change> {
   /** Plan lines per batch: a transaction, or the unit that is completed after Ctrl-C. */
   readonly size: number;
   /** Progress for an error midway: `3 machines`. */
-  readonly amount: (executionProgress: { readonly lines: number; readonly done: number }) => string;
+  readonly amount: (progress: ExecutionProgress) => string;
   /** States of changes, without locks and writes. */
   readonly inspect: (changes: readonly C[]) => Promise<readonly State[]>;
   /** Changes whose objects are in use, and the reason. Called before a batch starts. */

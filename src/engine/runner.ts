@@ -69,11 +69,6 @@ export function runningLegOf<C extends Change, L>(leg: Leg<C, L>, session: Sessi
   };
 }
 
-export interface ExecutionProgress {
-  readonly lines: number;
-  readonly done: number;
-}
-
 export interface Walked<L> extends EarlyEnd {
   /** Changes made now, and made earlier. */
   readonly done: number;

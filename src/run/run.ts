@@ -36,27 +36,25 @@ export function openSnapshot(path: string) {
  * @param path folder of a plan
  */
 export function openPlan(path: string) {
-  return waitingFor("reading the plan", () => planAt(path));
-}
-
-async function planAt(path: string) {
-  const opened = await openManifest(path);
-  if ("kind" in opened.manifest)
-    throw new MigrationError("N2I-E315", `${path} moves machines between compute hosts`, {
-      fix: "Use this run with host move, show, status, verify or rollback.",
-    });
-  const { header, lines } = await openFileOf<MachinesHeader, PlannedMachine>(
-    opened,
-    MACHINES,
-    checkHome,
-  );
-  const { counts, nova: _nova, files: _files, ...about } = opened.manifest;
-  return {
-    header: { ...about, origins: header.origins },
-    /** Counts and digest of the manifest. */
-    footer: { footer: counts, sha256: opened.sha256 },
-    lines,
-  };
+  return waitingFor("reading the plan", async () => {
+    const opened = await openManifest(path);
+    if ("kind" in opened.manifest)
+      throw new MigrationError("N2I-E315", `${path} moves machines between compute hosts`, {
+        fix: "Use this run with host move, show, status, verify or rollback.",
+      });
+    const { header, lines } = await openFileOf<MachinesHeader, PlannedMachine>(
+      opened,
+      MACHINES,
+      checkHome,
+    );
+    const { counts, nova: _nova, files: _files, ...about } = opened.manifest;
+    return {
+      header: { ...about, origins: header.origins },
+      /** Counts and digest of the manifest. */
+      footer: { footer: counts, sha256: opened.sha256 },
+      lines,
+    };
+  });
 }
 
 /** A secret of another machine is refused. @throws MigrationError N2I-E115 */

@@ -31,15 +31,10 @@ interface Document {
   readonly repository_path?: string;
 }
 
-/** Cache. Ironic's document has every release. */
-const read = new Map<string, unknown>();
-
 function documentOf<T>(...path: readonly string[]): T {
   const file = join(packageRoot(), "mappings", ...path);
-  const document = read.get(file) ?? JSON.parse(readFileSync(file, "utf8"));
-  read.set(file, document);
   // Tests validate the documents with mappings/schema.
-  return document as T;
+  return JSON.parse(readFileSync(file, "utf8")) as T;
 }
 
 /**

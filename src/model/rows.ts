@@ -1,3 +1,5 @@
+import { grouped } from "../lib/grouped.ts";
+
 type Index<T> = (value: string | number | null) => readonly T[];
 
 const INDEXES = new WeakMap<
@@ -12,14 +14,8 @@ export function index<T extends object>(rows: readonly T[], column: keyof T): In
   INDEXES.set(rows, existing);
   const made = existing.get(column);
   if (made?.length === rows.length) return made.of as Index<T>; // created below for the same column
-  const found = new Map<string, T[]>();
-  for (const row of rows) {
-    const key = keyOf(row[column]);
-    const same = found.get(key);
-    if (same !== undefined) same.push(row);
-    else if (key !== "") found.set(key, [row]);
-  }
-  const of: Index<T> = (value) => found.get(keyOf(value)) ?? NONE;
+  const found = grouped(rows, (row) => keyOf(row[column]));
+  const of: Index<T> = (value) => (keyOf(value) === "" ? NONE : (found.get(keyOf(value)) ?? NONE));
   existing.set(column, { length: rows.length, of });
   return of;
 }

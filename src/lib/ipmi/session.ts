@@ -54,15 +54,12 @@ export interface SessionOptions {
   readonly asksList: boolean;
   /** Level of the first login. Default ADMINISTRATOR. */
   readonly level?: Level;
-  /** Log in even if the BMC reports no support of 2.0. Quirk Q19. */
-  readonly force: boolean;
 }
 
 /** As ipmitool 1.8.19 and later: 17 if the BMC lists it, else 3, then the other one. */
 export const SESSION_DEFAULTS: SessionOptions = {
   suites: (listed) => (listed?.includes(17) === true ? [17, 3] : [3, 17]),
   asksList: true,
-  force: false,
 };
 
 export interface Established<T> {
@@ -112,9 +109,8 @@ export async function establish<T>(
   const nothing = { attempts: 0, suites: null, capabilities: null, opened: null };
   if (found.kind === "silent") return { ...nothing, diagnosis: silence(talk, line) };
   if (found.kind === "busy") return { ...nothing, diagnosis: busyWith(found.code) };
-  if (found.kind === "only-1.5" && !options.force) return { ...nothing, diagnosis: TOO_OLD };
-  if (found.kind === "refused" && !options.force)
-    return { ...nothing, diagnosis: refusedAtFirst(found.code) };
+  if (found.kind === "only-1.5") return { ...nothing, diagnosis: TOO_OLD };
+  if (found.kind === "refused") return { ...nothing, diagnosis: refusedAtFirst(found.code) };
   if (found.kind === "cut") return { ...nothing, diagnosis: outOfTime(null, NOTHING_YET) };
   const capabilities = found.kind === "capabilities" ? found.capabilities : null;
   const maxSilences = found.kind === "only-1.5-form" ? MUTE_LOGINS : Infinity;

@@ -53,16 +53,10 @@ export function hardwareOf(
   releases: readonly string[],
 ): ReleaseHardware {
   const at = releases.indexOf(release);
-  // Hundreds of names share a few spans.
-  const spans = new Map<Releases, boolean>();
   const has = (span: Releases): boolean => {
-    const cached = spans.get(span);
-    if (cached !== undefined) return cached;
     const [first = "", last = first] = span.split("..");
     const until = span.includes("..") ? releases.indexOf(last) : releases.length;
-    const within = releases.indexOf(first) <= at && at <= until;
-    spans.set(span, within);
-    return within;
+    return releases.indexOf(first) <= at && at <= until;
   };
   const names = (by: ByName): readonly string[] =>
     Object.entries(by).flatMap(([name, span]) => (has(span) ? [name] : []));

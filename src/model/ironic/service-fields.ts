@@ -1,3 +1,4 @@
+import { grouped } from "../../lib/grouped.ts";
 import { isObject, type Json } from "../../lib/json.ts";
 import type { Row } from "../machine.ts";
 
@@ -159,12 +160,7 @@ export const SERVICE_FIELDS: readonly ServiceField[] = [
   ),
 ];
 
-const BY_NAME = new Map<string, ServiceField[]>();
-for (const field of SERVICE_FIELDS) {
-  const those = BY_NAME.get(field.field);
-  if (those === undefined) BY_NAME.set(field.field, [field]);
-  else those.push(field);
-}
+const BY_NAME = grouped(SERVICE_FIELDS, ({ field }) => field);
 
 /**
  * Whether the service itself wrote the difference, so that the row still matches the plan, in the

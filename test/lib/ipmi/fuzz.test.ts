@@ -107,14 +107,13 @@ test("a BMC whose answers are spoilt and flooded with noise never brings a wrong
         ],
       };
       const known = credentials(LOGIN.user, LOGIN.password, null);
-      assert.ok(known !== null);
       const answer = await clock.run(
         askPower(
           simLine(spoilt, clock, seed, GOOD_NETWORK),
           known,
           { clock, chance },
           { deadline: 60_000, signal: new AbortController().signal },
-          { suites: () => [suite], asksList: false, force: false },
+          { suites: () => [suite], asksList: false },
         ),
       );
       assert.ok(clock.now() <= 60_001);

@@ -35,16 +35,6 @@ test("no code of the package names Chassis Control, and one place alone makes a 
   assert.deepEqual(found(/\brequest\(/), ["discover.ts", "session.ts", "wire.ts"]);
 });
 
-test("the program knows the library by its index alone", () => {
-  const named = readdirSync("src", { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".ts"))
-    .flatMap((name) => {
-      const imports = readFileSync(`src/${name}`, "utf8").matchAll(/from "[^"]*\/ipmi\/([^"]+)"/g);
-      return [...imports].map(([, file]) => file);
-    });
-  assert.deepEqual([...new Set(named)], ["index.ts"]);
-});
-
 /** What can be done with the library, in any order and beside each other. */
 const DEEDS = ["chassisStatus", "deviceId", "close", "askAll", "two"] as const;
 

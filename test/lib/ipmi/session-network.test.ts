@@ -135,7 +135,6 @@ async function over(
   const stop = new AbortController();
   const line = change(simLine(bmc, clock, 1, GOOD_NETWORK), clock, stop);
   const known = credentials(LOGIN.user, LOGIN.password, null);
-  assert.ok(known !== null);
   const limits = { deadline: 60_000, signal: stop.signal };
   await assertEnd(clock.run(askPower(line, known, { clock, chance: simChance(5) }, limits)));
   await clock.run(new Promise<void>((resolve) => void clock.after(50, resolve)));

@@ -221,11 +221,6 @@ test("a dead BMC is told after eight seconds and four datagrams", async () => {
   assert.ok(took > 7300 && took < 8950, `${took} ms`);
 });
 
-test("IPMI 1.5 only is asked further when that is forced", async () => {
-  const { answer } = await ask({ version2: false }, { options: { force: true } });
-  assert.equal(answer.verdict, "ok");
-});
-
 test("a repeated message of a login is never sent, so that a touchy BMC is no trouble", async () => {
   for (let seed = 0; seed < 40; seed++) {
     const network = { loss: 0.1, duplicates: 0 };

@@ -28,7 +28,6 @@ export async function ask(fault: Partial<BmcOptions> = {}, asking: Asking = {}) 
     asking.password ?? LOGIN.password,
     asking.kg === undefined ? null : Buffer.from(asking.kg),
   );
-  if (known === null) throw new Error("this user name cannot be used");
   const answer = await clock.run(
     askPower(
       line,

@@ -17,7 +17,7 @@ import { beginCommand, onInterrupt } from "./interrupt.ts";
 import { type Io, io, isForMachines, within } from "./io.ts";
 import { log } from "./log.ts";
 import { nameOf } from "./options/declared.ts";
-import { emitExit, errorText, exitStatus, outOfFiles, refusalOf } from "./print/error.ts";
+import { errorText, exitStatus, outOfFiles, refusalOf } from "./print/error.ts";
 import { createEvents, printNotice, waiting } from "./print/events.ts";
 import { onLost } from "./print/out.ts";
 import { checkExitName } from "./views/checks.ts";
@@ -28,7 +28,7 @@ export function run(processIo: Io, stalled?: Promise<never>): Promise<number> {
   return within(processIo, { report: printNotice, wait: waiting, onInterrupt }, async () => {
     /** `check` has the exit statuses of nova-status. */
     const checks = processIo.argv.find((arg) => !arg.startsWith("-")) === "check";
-    const events = (): ReturnType<typeof createEvents> => createEvents(processIo.stderr, Date.now);
+    const emit = createEvents(processIo.stderr);
     beginCommand();
     try {
       const ended = work(processIo);
@@ -39,12 +39,14 @@ export function run(processIo: Io, stalled?: Promise<never>): Promise<number> {
       const status = checks ? CHECK_STATUS.Error.status : exitStatus(error);
       // Ctrl-C has set its own status, which an error that follows from it must not hide.
       if (processIo.status !== 130 && processIo.status !== 143) processIo.status = status;
-      if (isForMachines()) events()("diagnostic", refusalOf(error));
+      if (isForMachines()) emit("diagnostic", refusalOf(error));
       else processIo.stderr.write(errorText(error, { debug: processIo.argv.includes("--debug") }));
     }
     const status = processIo.status ?? 0;
-    log("end", { status, name: checks ? checkExitName(status) : exitName(status) });
-    if (isForMachines()) emitExit(events(), status, checks ? checkExitName : exitName);
+    const name = checks ? checkExitName(status) : exitName(status);
+    log("end", { status, name });
+    // The last line. Consumers treat an unknown name as a failure.
+    if (isForMachines()) emit("exit", { code: status, name });
     return status;
   });
 }

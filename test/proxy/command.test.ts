@@ -91,7 +91,8 @@ test("SIGHUP reads the policy file again and ends nothing; with --json everythin
   const items = events.filter(({ type }) => type === "item");
   const told = items.map((one) => `${one.method} ${one.path} ${one.status}`);
   assert.deepEqual(told, [`GET ${PATH} 200`, ...Array(3).fill(`GET ${PATH} 403`)]);
-  assert.equal(events.at(-1)?.type, "exit");
+  const { type, code, name } = events.at(-1) ?? {};
+  assert.deepEqual([type, code, name], ["exit", 143, "terminated"]);
 });
 
 test("no option, and so no key of nova2ironic.yaml, takes what one could log in with", () => {

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { novaRequest } from "../../src/cli/commands/node/nova-options.ts";
+import { novaRequest } from "../../src/cli/commands/plan.ts";
 import { takeSnapshot } from "../../src/migrate/extract/extract.ts";
 import { openFlavorApi } from "../../src/migrate/flavors/flavor-api.ts";
 import { planNova } from "../../src/migrate/hosts/nova-plan.ts";

@@ -4,8 +4,15 @@ import { type ApplyOptions, apply } from "../../migrate/apply/apply.ts";
 import { AFTER } from "../../window/runner/after.ts";
 import { EVERY } from "../views/every-row.ts";
 import { verifiedText } from "../views/verify.ts";
-import { type WatchArgs, watchingOf } from "./node/nova-options.ts";
-import { exitWith, type ListArgs, note, printMessage, sinkOf } from "./shared.ts";
+import {
+  exitWith,
+  type ListArgs,
+  note,
+  printMessage,
+  sinkOf,
+  type WatchArgs,
+  watchingOf,
+} from "./shared.ts";
 
 export async function applyCommand(args: ListArgs & WatchArgs & ApplyOptions): Promise<void> {
   const sink = sinkOf({ ...args, every: EVERY.verify(args) });

@@ -8,18 +8,23 @@ import { checkColumnOptions, checkCombination, checkNames } from "../check-optio
 import { addConnections } from "../connections.ts";
 import { io } from "../io.ts";
 import { logTo } from "../log.ts";
-import { applyOptions, rehearseOptions, rollbackOptions } from "../options/apply.ts";
+import { applyOptions, rehearseOptions, rollbackOptions, verifyOptions } from "../options/apply.ts";
 import { type Declared, declare, hidden, nameOf } from "../options/declared.ts";
-import { everyCommand } from "../options/every.ts";
-import { completionOptions, demoOptions, explainOptions } from "../options/explain.ts";
-import { extractOptions, powerOptions } from "../options/extract.ts";
+import { everyCommand } from "../options/format.ts";
 import { HOST } from "../options/host/actions.ts";
 import { ALIASES, NODE } from "../options/node/actions.ts";
-import { planOptions } from "../options/plan.ts";
+import { extractOptions, planOptions, powerOptions } from "../options/plan.ts";
 import { SERVE } from "../options/serve.ts";
-import { showOptions } from "../options/show.ts";
-import { nextOptions, statusOptions, supportOptions, windowOptions } from "../options/status.ts";
-import { verifyOptions } from "../options/verify.ts";
+import {
+  completionOptions,
+  demoOptions,
+  explainOptions,
+  nextOptions,
+  showOptions,
+  statusOptions,
+  supportOptions,
+  windowOptions,
+} from "../options/status.ts";
 import { checkOptions, configOptions } from "../options/window/check.ts";
 import { bootOptions, finishOptions, handoverOptions } from "../options/window/handover.ts";
 import { reportOptions, retireOptions } from "../options/window/report.ts";
@@ -94,14 +99,14 @@ const COMMANDS: readonly Command[] = [
   [reportOptions, async () => (await import("./window/report.ts")).reportCommand],
   [rehearseOptions, async () => (await import("./window/rehearse.ts")).rehearseCommand],
   [applyOptions, async () => (await import("./apply.ts")).applyCommand],
-  [verifyOptions, async () => (await import("./verify.ts")).verifyCommand],
+  [verifyOptions, async () => (await import("./runs.ts")).verifyCommand],
   [bootOptions, async () => (await import("./window/boot.ts")).bootCommand],
   [handoverOptions, async () => (await import("./window/handover.ts")).handoverCommand],
   [finishOptions, async () => (await import("./window/finish.ts")).finishCommand],
   [retireOptions, async () => (await import("./window/retire.ts")).retireCommand],
-  [rollbackOptions, async () => (await import("./rollback.ts")).rollbackCommand],
-  [statusOptions, async () => (await import("./status.ts")).statusCommand],
-  [nextOptions, async () => (await import("./next.ts")).nextStepCommand],
+  [rollbackOptions, async () => (await import("./runs.ts")).rollbackCommand],
+  [statusOptions, async () => (await import("./runs.ts")).statusCommand],
+  [nextOptions, async () => (await import("./runs.ts")).nextStepCommand],
   [runOptions, loadRunner],
   [windowOptions, async () => (await import("./window/window.ts")).windowCommand],
   [HOST.list, async () => (await import("./host/list.ts")).hostListCommand],
@@ -111,13 +116,13 @@ const COMMANDS: readonly Command[] = [
   [HOST.agent, async () => (await import("./host/agent.ts")).hostAgentCommand],
   [HOST.takeover, async () => (await import("./host/takeover.ts")).hostTakeoverCommand],
   [HOST.readmit, async () => (await import("./host/readmit.ts")).hostReadmitCommand],
-  [HOST.verify, async () => (await import("./verify.ts")).verifyHostsCommand],
+  [HOST.verify, async () => (await import("./runs.ts")).verifyHostsCommand],
   [NODE.list, async () => (await import("./node/list.ts")).nodeListCommand],
   [NODE.manage, async () => (await import("./node/manage.ts")).manageCommand],
   [NODE.unmanage, async () => (await import("./node/manage.ts")).unmanageCommand],
   [NODE.switchover, async () => (await import("./node/switchover.ts")).switchoverCommand],
   [ALIASES.switchover, async () => (await import("./node/list.ts")).nodeSwitchoverCommand],
-  [ALIASES.adoptable, async () => (await import("./node/adoptable.ts")).adoptableCommand],
+  [ALIASES.adoptable, async () => (await import("./node/list.ts")).adoptableCommand],
   [ALIASES.manage, async () => (await import("./node/manage.ts")).manageCommand],
   [ALIASES.unmanage, async () => (await import("./node/manage.ts")).unmanageCommand],
   [SERVE.proxy, async () => (await import("./serve.ts")).proxyCommand],

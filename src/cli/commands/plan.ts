@@ -1,5 +1,8 @@
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import { drawer, EXAMPLES, SCREENFUL } from "../../lib/table/groups.ts";
+import type { ConnectionOptions } from "../../migrate/flavors/flavor-api.ts";
+import type { NovaRequest } from "../../migrate/hosts/nova-plan.ts";
+import type { TargetOptions } from "../../migrate/open/backend.ts";
 import { isBlockedPlan, loadable, requiresPower } from "../../migrate/plan/empty-plan.ts";
 import { type PlanCommandOptions, plan } from "../../migrate/plan/plan.ts";
 import { writeProposal } from "../../migrate/plan/propose.ts";
@@ -14,6 +17,7 @@ import {
 } from "../../migrate/plan/rules/summary.ts";
 import type { PlanCounts } from "../../model/artefact.ts";
 import { FINDINGS, type Finding, type FindingCode } from "../../model/findings.ts";
+import type { Images } from "../../model/nova/nova-plan.ts";
 import type { PlannedMachine, Verdict } from "../../model/plan.ts";
 import { ipmitoolOf, type MachineOf } from "../../model/power.ts";
 import { openPlan } from "../../run/run.ts";
@@ -22,9 +26,32 @@ import { widthOf } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
 import { exampleOf } from "../views/several.ts";
 import { machinesView } from "../views/show.ts";
-import { type NovaArgs, novaRequest } from "./node/nova-options.ts";
 import { exitWith, printLines, printMachines, printMessage, sinkOf, type Voice } from "./shared.ts";
 import { printDiff } from "./show.ts";
+
+interface NovaArgs
+  extends ConnectionOptions,
+    Pick<TargetOptions, "deployKernel" | "deployRamdisk"> {
+  readonly computeHost?: readonly string[];
+  readonly flavorImages?: string;
+  readonly flavor?: readonly string[];
+}
+
+/** The requested changes of Nova's rows; null without a Nova database. */
+export function novaRequest(args: NovaArgs): NovaRequest | null {
+  const { novaDb, computeHost, flavor } = args;
+  if (novaDb === undefined) return null;
+  return {
+    computeHosts: computeHost ?? [],
+    flavors: { images: imagesOf(args), selected: new Set(flavor ?? []) },
+  };
+}
+
+function imagesOf({ flavorImages, deployKernel, deployRamdisk }: NovaArgs): Images {
+  if (deployKernel === undefined || deployRamdisk === undefined)
+    return { do: flavorImages === "delete" ? "delete" : "keep" };
+  return { do: "point", kernel: deployKernel, ramdisk: deployRamdisk };
+}
 
 interface PlanArgs extends Voice, NovaArgs, PlanCommandOptions {
   readonly diff?: string;

@@ -17,7 +17,7 @@ export function switchoverCommand(args: Voice & ServeSwitchOptions): Promise<voi
 export function manageableCommand(
   args: Voice & Parameters<typeof serveManageable>[0],
 ): Promise<void> {
-  const emit = createEvents(io().stderr, Date.now);
+  const emit = createEvents(io().stderr);
   return serveManageable(args, {
     ...outputOf(args),
     notify(event) {
@@ -33,7 +33,7 @@ function outputOf(args: Voice) {
 function requestLines({ quiet, json }: Voice): (request: Served) => void {
   // A request may arrive on a connection outside this command's context.
   const { stderr } = io();
-  const emit = createEvents(stderr, Date.now);
+  const emit = createEvents(stderr);
   return (request) => {
     if (json) return emit("item", { ...request });
     if (quiet) return;

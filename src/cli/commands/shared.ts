@@ -4,16 +4,16 @@ import type { FormatOptions } from "../../lib/table/format.ts";
 import type { View } from "../../lib/table/table.ts";
 import { visibleLines } from "../../lib/table/text.ts";
 import { shellArgument } from "../../lib/text.ts";
+import type { Watching } from "../../migrate/hosts/nova-target.ts";
 import { machineFinder } from "../../migrate/plan/machine-finder.ts";
 import type { Expect, Lists, Progress, Sink } from "../../run/sink.ts";
 import { io } from "../io.ts";
 import { log } from "../log.ts";
 import { createEvents } from "../print/events.ts";
 import { printView, screen, widthOf } from "../print/out.ts";
-import { createProgress, measure, sentence, terminalOf } from "../print/progress.ts";
+import { createProgress, terminalOf } from "../print/progress.ts";
 import { questions } from "../print/questions.ts";
-import { stageList } from "../print/stage-list.ts";
-import { drawStage } from "../print/stages.ts";
+import { drawStage, stageList } from "../print/stages.ts";
 import { took } from "../verbose.ts";
 import { optionsFor } from "../views/fitting.ts";
 import { withMachines } from "../views/machines.ts";
@@ -34,10 +34,14 @@ export interface Voice {
 
 export type ListArgs = Voice & FormatOptions;
 
-function progressOf(stage: string, total: number | undefined, voice: Voice) {
-  const { quiet, json, progressInterval } = voice;
+function progressOf(
+  stage: string,
+  total: number | undefined,
+  { quiet, json, progressInterval }: Voice,
+  draw?: (text: string) => void,
+) {
   return createProgress({
-    ...{ stream: io().stderr, stage, total, json, quiet },
+    ...{ stream: io().stderr, stage, total, json, quiet, draw },
     interval: progressInterval * 1000,
     clock: progressClock(),
   });
@@ -80,41 +84,15 @@ async function inStage<T>(
   summary: (result: T) => string,
 ): Promise<T> {
   const { stderr, env } = io();
-  if (voice.quiet || voice.json || !terminalOf(stderr, env).live) {
-    const progress = progressOf(title, total, voice);
+  const run = async (draw?: (text: string) => void): Promise<T> => {
+    const progress = progressOf(title, total, voice, draw);
     const result = await pulsing(title, progress.pulse, () => work(progress.at, progress.expect));
     progress.done(summary(result), isInterrupted());
     return result;
-  }
-  const results: T[] = [];
-  const began = Date.now();
-  let [all, earlier, completed, moved] = [total, 0, 0, began];
-  let about: string | undefined;
-  let pace: number | null | undefined;
-  const run = async (report: (text: string) => void): Promise<boolean> => {
-    const pulse = (): void => {
-      const now = Date.now();
-      const evidence = measure(completed, all, now - began, earlier, { idle: now - moved, pace });
-      const done = sentence(evidence, pace !== undefined);
-      report(about === undefined ? done : `${done}; ${about}`);
-    };
-    const at: Progress = (machines, more, rate) => {
-      if (machines > completed) moved = Date.now();
-      [completed, about, pace] = [machines, more, rate];
-      pulse();
-    };
-    const expect: Expect = (now, before) => {
-      [all, earlier, completed] = [now, before, before];
-    };
-    const result = await pulsing(title, pulse, () => work(at, expect));
-    report(summary(result));
-    results.push(result);
-    return !isInterrupted();
   };
-  await drawStage(stderr, title, run);
-  const [result] = results;
-  if (result === undefined) throw new Error(`stage ${title} ended without a result`);
-  return result;
+  return voice.quiet || voice.json || !terminalOf(stderr, env).live
+    ? run()
+    : drawStage(stderr, title, run, isInterrupted);
 }
 
 /** A line for people. Programs read events instead. */
@@ -166,6 +144,19 @@ export function sinkOf(args: Voice & At): Sink {
     several: (...list) => several(args, ...list),
     during: (title, machines, work, summary) => inStage(title, machines, args, work, summary),
   };
+}
+
+export interface WatchArgs {
+  readonly watch: number;
+  readonly allowRunningCompute: boolean;
+  readonly allowQueuedRequests: boolean;
+}
+
+export function watchingOf(
+  { watch, allowRunningCompute, allowQueuedRequests: queued }: WatchArgs,
+  report: (text: string) => void,
+): Watching {
+  return { seconds: watch, allowed: allowRunningCompute, queued, report };
 }
 
 type At = FormatOptions & { readonly run?: string };
@@ -227,7 +218,7 @@ type Find = ReturnType<typeof machineFinder>["find"];
 /** A total next to the result, printed even with --quiet; an event for programs. */
 export function note(voice: Pick<Voice, "json">, text: string): void {
   log("said", { text });
-  if (voice.json) createEvents(io().stderr, Date.now)("notice", { text });
+  if (voice.json) createEvents(io().stderr)("notice", { text });
   else io().stderr.write(`${folded(visibleLines(text).join("\n"))}\n`);
 }
 

@@ -4,9 +4,8 @@ import type { Rollback } from "../../run/rollback.ts";
 import type { Sink } from "../../run/sink.ts";
 import type { Advice } from "../../window/runner/next-step.ts";
 import { type ListArgs, sinkOf } from "../commands/shared.ts";
-import type { RollbackArgs } from "../options/apply.ts";
+import type { RollbackArgs, VerifyArgs } from "../options/apply.ts";
 import type { StatusArgs } from "../options/status.ts";
-import type { VerifyArgs } from "../options/verify.ts";
 import { EVERY } from "../views/every-row.ts";
 import { hostVerifiedText } from "../views/hosts.ts";
 

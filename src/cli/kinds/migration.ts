@@ -2,8 +2,8 @@ import { nextCommand } from "../../run/next.ts";
 import { advice } from "../../window/runner/next-step.ts";
 import { runState } from "../../window/runner/run-state.ts";
 import { refuseOptions } from "../commands/given-options.ts";
-import { sinkOf } from "../commands/shared.ts";
-import type { VerifyArgs } from "../options/verify.ts";
+import { sinkOf, watchingOf } from "../commands/shared.ts";
+import type { VerifyArgs } from "../options/apply.ts";
 import { EVERY } from "../views/every-row.ts";
 import { computesText, takenOverText, UNCOMPARED, verifiedText } from "../views/verify.ts";
 import type { RunKind, RunVerified } from "./kind.ts";
@@ -18,7 +18,6 @@ export const migration: RunKind = {
   async rollback(args, report) {
     refuseOptions("rollback of this run", ["nova-bm-db", "fence-command"]);
     const { migrationBack } = await import("../../migrate/rollback/rollback.ts");
-    const { watchingOf } = await import("../commands/node/nova-options.ts");
     return migrationBack(args, watchingOf(args, report));
   },
 };

@@ -1,8 +1,10 @@
+import type { FormatOptions } from "../../lib/table/format.ts";
 import type { RollbackCommandOptions } from "../../migrate/rollback/rollback.ts";
+import type { VerifyRequest } from "../../migrate/verify/verify.ts";
 import { POWER_MAX_AGE } from "../../model/power.ts";
-import type { WatchArgs } from "../commands/node/nova-options.ts";
-import type { ListArgs } from "../commands/shared.ts";
-import { type Declared, flag, number, string } from "./declared.ts";
+import type { TakeoverRequest } from "../../window/handover/handover.ts";
+import type { ListArgs, Voice, WatchArgs } from "../commands/shared.ts";
+import { type Declared, flag, list, number, string } from "./declared.ts";
 import { listOptions, listOptionsWithoutAll } from "./format.ts";
 import { common, meaning, NOVA_DATABASES, nodeOption, TARGET } from "./shared.ts";
 
@@ -31,6 +33,51 @@ export const applyOptions: Declared = {
     "$0 apply --run m1 --ironic-db conf:/etc/ironic/ironic.conf --yes",
     "$0 apply --run m1 --os-cloud admin --in-flight 8 --yes",
   ],
+};
+
+export interface VerifyArgs
+  extends Voice,
+    Omit<FormatOptions, "allRows">,
+    VerifyRequest,
+    TakeoverRequest {
+  readonly takeover: boolean;
+  readonly novaBmDb?: string;
+  readonly queuePurged: boolean;
+}
+
+export const verifyOptions: Declared = {
+  command: "verify",
+  describe: "Compare every Ironic row with the plan, without writing to any database",
+  options: {
+    ...common("run", ...TARGET, ...NOVA_DATABASES),
+    takeover: flag("Show the progress of each machine's hand-over instead"),
+    final: flag(
+      "After nova-compute has started: fail if a machine has no hypervisor or power state, has an error, or is in maintenance",
+    ),
+    "placement-db": string("With --nova-db: Placement's database, to compare resource providers"),
+    "conductor-log": list(
+      "With --takeover: conductor log: FILE, or FILE:LINE to start at a line. Repeatable",
+    ),
+    "compute-log": list(
+      "With --final: nova-compute log: FILE, or FILE:LINE to start at a line. Its last start must use the ironic driver, without later errors. Repeatable",
+    ),
+    "nova-bm-db": string(
+      "For moves of nova-baremetal machines between hosts: the nova_bm database",
+    ),
+    "queue-purged": flag("For host moves: you confirm that the queue compute.HOST is empty"),
+    ...common("key-file"),
+    ...listOptions,
+    "all-rows": {
+      ...listOptions["all-rows"],
+      describe: "Show every row, including validated rows",
+    },
+  },
+  exclude: ["takeover: nova-db final"],
+  needed: [
+    ...["takeover: ironic-db", "placement-db: nova-db"],
+    ...["conductor-log: takeover", "compute-log: final"],
+  ],
+  examples: ["$0 verify --run m1 --ironic-db conf:/etc/ironic/ironic.conf -f csv"],
 };
 
 export interface RollbackArgs extends ListArgs, WatchArgs, RollbackCommandOptions {

@@ -1,6 +1,61 @@
-import { type Declared, flag, number, string } from "./declared.ts";
-import { matchOption } from "./format.ts";
-import { common, meaning, NOVA_DATABASES, type SHARED, TARGET } from "./shared.ts";
+import { releaseNames } from "../../run/files/load-tables.ts";
+import { FAILED } from "../views/power-groups.ts";
+import { type Declared, flag, list, number, perHost, string } from "./declared.ts";
+import { listOptions, matchOption } from "./format.ts";
+import { common, meaning, NOVA_DATABASES, nodeOption, type SHARED, TARGET } from "./shared.ts";
+
+export const extractOptions: Declared = {
+  command: "extract",
+  describe: "Read nova_bm, Nova and nova.conf into the run's snapshot, without database writes",
+  options: {
+    ...common("run", "nova-bm-db"),
+    "nova-db": string("Nova's database, in the same form"),
+    "nova-conf": perHost("FILE", "nova.conf of a compute host. Repeat for each host"),
+    "tftp-root": perHost("DIR", "TFTP tree of a compute host, or a copy. Repeat for each host"),
+    ...common("key-file"),
+    ...matchOption,
+  },
+  epilogue: `Ironic releases that \`plan\` supports: ${releaseNames().join(", ")}`,
+  examples: [
+    "$0 extract --run m1 --nova-bm-db conf:/etc/nova/nova.conf --nova-db file:/root/nova.url --nova-conf /etc/nova/nova.conf",
+  ],
+};
+
+const PACE = { inFlight: 256, rate: 400, deadline: 60 } as const;
+
+export const powerOptions: Declared = {
+  command: "power",
+  describe: "Read the power state of every machine from its BMC, without changing it",
+  options: {
+    ...common("run"),
+    only: list("Read only machines that failed, or only machines with this verdict", {
+      ...{ choices: ["failed", ...FAILED], defaultDescription: "all machines" },
+    }),
+    ...nodeOption("Read only this machine"),
+    host: list("Read only machines of this nova-compute (service_host)"),
+    site: string("Site document, as in plan. Later power commands of this run reuse it"),
+    ...meaning("ironic-release", "Release of the conductors (default: from the plan, or juno)"),
+    ...common("conductor-ipmitool"),
+    "in-flight": number("Number of BMCs to read concurrently", {
+      default: PACE.inFlight,
+      least: 1,
+      most: 512,
+    }),
+    rate: number("New sessions per second", { default: PACE.rate, above: 0 }),
+    deadline: number(
+      "Maximum seconds for one BMC (both attempts), or for a host of virtual machines",
+      { default: PACE.deadline, above: 0 },
+    ),
+    list: flag("List every machine, not only machines with a problem"),
+    ...common("key-file"),
+    ...listOptions,
+  },
+  examples: [
+    "$0 power --run m1",
+    "$0 power --run m1 --only failed -f csv",
+    "$0 power --run m1 --only wrong-password --host compute-1",
+  ],
+};
 
 /** Options for changes of Nova's rows. */
 const NOVA_ROWS = [

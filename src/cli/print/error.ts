@@ -5,8 +5,6 @@ import type { JsonObject } from "../../lib/json.ts";
 import { REFUSALS } from "../../lib/refusals.ts";
 import { visibleLines } from "../../lib/table/text.ts";
 import { packageRoot } from "../../run/files/package-root.ts";
-import { exitName } from "../views/explain.ts";
-import type { Emit } from "./events.ts";
 
 /**
  * The message of a foreign error may contain a row or a password, so it is shown only if known.
@@ -45,15 +43,6 @@ function refused(error: unknown) {
   }
   const { reason, fix } = REFUSALS["N2I-E900"];
   return { code: "N2I-E900", message: safeMessage(error), reason, fix };
-}
-
-/** The last line of stderr with `--json`. Consumers treat an unknown name as a failure. */
-export function emitExit(
-  emit: Emit,
-  status: number,
-  nameOf: (status: number) => string = exitName,
-): void {
-  emit("exit", { code: status, name: nameOf(status) });
 }
 
 function sentence(message: string): string {

@@ -13,10 +13,10 @@ type EventType =
   | "stage_complete"
   | "exit";
 
-export type Emit = (type: EventType, fields: JsonObject) => void;
+type Emit = (type: EventType, fields: JsonObject) => void;
 
 /** Event lines for `--json`: one JSON object per line; `v` is the version of the format. */
-export function createEvents(stream: Writable, now: () => number): Emit {
+export function createEvents(stream: Writable, now: () => number = Date.now): Emit {
   return (type, fields) => {
     stream.write(`${JSON.stringify({ v: 1, ts: timestamp(now()), type, ...fields })}\n`);
   };
@@ -34,6 +34,6 @@ export function waiting(text: string): void {
 export function printNotice(text: string): void {
   log("said", { text: text.trim() });
   const { stderr } = io();
-  if (isForMachines()) createEvents(stderr, Date.now)("notice", { text });
+  if (isForMachines()) createEvents(stderr)("notice", { text });
   else stderr.write(`${text}\n`);
 }

@@ -25,6 +25,8 @@ interface ProgressOptions {
   readonly quiet: boolean;
   readonly clock: () => number;
   readonly env?: Environment;
+  /** Draws the text on a terminal, each time. */
+  readonly draw?: ((text: string) => void) | undefined;
 }
 
 const REDRAW = 100;
@@ -33,7 +35,7 @@ const ERASE = "\r\x1b[2K";
 
 /** Without a terminal, a line each interval or each 5 %, at most one a second. Has no timer. */
 export function createProgress(options: ProgressOptions): ProgressLine {
-  const { stream, stage, interval, json, quiet, clock, env = io().env } = options;
+  const { stream, stage, interval, json, quiet, clock, env = io().env, draw } = options;
   if (quiet) return SILENT;
   const terminal = terminalOf(stream, env);
   const emit = createEvents(stream, clock);
@@ -56,24 +58,24 @@ export function createProgress(options: ProgressOptions): ProgressLine {
   };
   const show = (): void => {
     const evidence = measure(done, total, clock() - began, before, { idle: clock() - moved, pace });
-    const message = `${stage}: ${sentence(evidence, pace !== undefined)}${about === undefined ? "" : `; ${about}`}`;
-    if (json)
+    const text = `${sentence(evidence, pace !== undefined)}${about === undefined ? "" : `; ${about}`}`;
+    const message = `${stage}: ${text}`;
+    if (draw !== undefined) draw(text);
+    else if (json)
       emit("progress", { stage, ...evidence, ...(about !== undefined && { summary: about }) });
     else if (!live) line(message);
-    else {
-      const text = visible(message);
-      stream.write(ERASE + takeWidth(text, Math.max(1, terminal.width() - 1)));
-    }
+    else stream.write(ERASE + takeWidth(visible(message), Math.max(1, terminal.width() - 1)));
     last = { at: clock(), done };
   };
   const due = (): boolean => {
     const waited = clock() - last.at;
+    if (draw !== undefined) return true;
     if (live) return waited >= REDRAW || last.done === 0;
     const step = total !== undefined && (done - last.done) * 20 >= total;
     return waited >= interval || (step && waited >= 1000);
   };
 
-  log("stage_start", "started", total === undefined ? {} : { total });
+  if (draw === undefined) log("stage_start", "started", total === undefined ? {} : { total });
   return {
     expect(all, earlier) {
       total = all;
@@ -91,6 +93,7 @@ export function createProgress(options: ProgressOptions): ProgressLine {
       if (due()) show();
     },
     done(summary, interrupted = false) {
+      if (draw !== undefined) return draw(summary);
       const elapsed = clock() - began;
       const result = interrupted ? "interrupted" : "complete";
       const fields = { result, done, elapsed_ms: elapsed, summary };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
-import { stageList } from "../../../src/cli/print/stage-list.ts";
+import { stageList } from "../../../src/cli/print/stages.ts";
 import { STAGES } from "../../../src/run/stages.ts";
 
 test("the list of stages tells what is behind, what is under way and what is to come", () => {

@@ -8,13 +8,13 @@ const PRINT = new URL("../../../src/cli/print/", import.meta.url).href;
 /** A program of one stage, which fails when asked to. */
 const PROGRAM = `
   import { drawStage } from "${PRINT}stages.js";
-  const work = async (report) => {
-    report("rack1\\x1b[5m");
+  const work = async (draw) => {
+    draw("rack1\\x1b[5m");
     if (process.env.FAILS === "yes") throw new RangeError("no");
-    return process.env.FAILS !== "interrupted";
+    return "result\\n";
   };
-  await drawStage(process.stderr, "plan", work)
-    .then(() => process.stdout.write("result\\n"))
+  await drawStage(process.stderr, "plan", work, () => process.env.FAILS === "interrupted")
+    .then((result) => process.stdout.write(result))
     .catch((error) => process.stdout.write(error.name + " " + error.message + "\\n"));`;
 
 /** Runs it on a terminal of its own, made by Python; stdout goes past it. */

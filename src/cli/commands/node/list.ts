@@ -1,9 +1,9 @@
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
+import { type AdoptableOptions, listAdoptable } from "../../../manage/adoptable.ts";
 import { listSpares, type SparesOptions } from "../../../switchover/switchover-plan.ts";
 import { printView } from "../../print/out.ts";
-import { sparesView } from "../../views/nodes.ts";
+import { adoptableView, sparesView } from "../../views/nodes.ts";
 import { exitWith, type ListArgs, sinkOf } from "../shared.ts";
-import { adoptableCommand } from "./adoptable.ts";
 import { type SwitchoverArgs, switchoverCommand } from "./switchover.ts";
 
 type SparesArgs = Parameters<typeof sparesCommand>[0] & { readonly spares: boolean };
@@ -31,4 +31,10 @@ async function sparesCommand(
     printView(sparesView(classes, args.all), args),
   );
   if (short) exitWith(EXIT_STATUS.differs.status);
+}
+
+export function adoptableCommand(args: ListArgs & AdoptableOptions): Promise<void> {
+  return listAdoptable(args, sinkOf(args), (rows) =>
+    printView(adoptableView(rows, args.all), args),
+  );
 }

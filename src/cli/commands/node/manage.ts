@@ -37,7 +37,7 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
   const { nova: _, ...rest } = args;
   const nova = novaOf(args);
   const all = args.from === undefined ? [manageRequestFrom(args)] : readMachines(args.from);
-  const emit = createEvents(io().stderr, Date.now);
+  const emit = createEvents(io().stderr);
   const { rows, stopped, broke, leftovers, inUse } = await manageMachines(
     all,
     { ...rest, inFlight: args.inFlight ?? IN_FLIGHT, ...(nova !== null && { nova }) },

@@ -3,8 +3,7 @@ import { STAGES } from "../../../run/stages.ts";
 import type { RunCommandOptions } from "../../../window/runner/perform-stage.ts";
 import type { Voice } from "../../commands/shared.ts";
 import { type Declared, flag, grouped, number, type OptionTable, string } from "../declared.ts";
-import { powerOptions } from "../extract.ts";
-import { planOptions } from "../plan.ts";
+import { planOptions, powerOptions } from "../plan.ts";
 import { common } from "../shared.ts";
 
 export interface RunArgs extends Voice, RunCommandOptions {

@@ -49,16 +49,6 @@ export function invert<C extends Change>(change: C): C {
   return { ...change, before: change.after, after: change.before };
 }
 
-/** Journal records of changes in progress, which show ownership after a crash. */
-interface Observed {
-  /** Made now, or about to be made. */
-  readonly done?: readonly string[];
-  /** Existed before. */
-  readonly found?: readonly string[];
-  /** Refused by the service, so none is owned. */
-  readonly refused?: readonly string[];
-}
-
 export interface Hooks {
   /** Whether this run made the change. A difference is then skipped, not a stale plan. */
   readonly owned: (id: string) => boolean;
@@ -68,6 +58,13 @@ export interface Hooks {
   readonly precondition: () => Promise<void>;
   /** Like `precondition`, before the first change that is not made yet. */
   readonly making?: () => Promise<void>;
-  /** Writes to the journal, immediately before the changes are committed. */
-  readonly observed: (observed: Observed) => Promise<void>;
+  /**
+   * Writes to the journal, immediately before the changes are committed: those made now, those that
+   * existed before, and those that the service refused, which are not owned.
+   */
+  readonly observed: (observed: {
+    readonly done?: readonly string[];
+    readonly found?: readonly string[];
+    readonly refused?: readonly string[];
+  }) => Promise<void>;
 }

@@ -72,8 +72,6 @@ export interface InstanceFacts
   readonly image: string | null;
 }
 
-type HostAggregate = { readonly host: string; readonly id: number; readonly name: string };
-
 export interface NovaFacts {
   readonly version: number;
   /** On our machines and hosts, or named by machines or Ironic. Deleted ones only if named. */
@@ -87,7 +85,9 @@ export interface NovaFacts {
     readonly grants: readonly string[];
   } | null;
   /** Live aggregates, one entry per host. Null if the tables are missing or unreadable. */
-  readonly aggregates: readonly HostAggregate[] | null;
+  readonly aggregates:
+    | readonly { readonly host: string; readonly id: number; readonly name: string }[]
+    | null;
   /** Missing privileges for the plan and its rollback. */
   readonly forbidden: Ungranted;
   /** Instances with volumes. Null if unreadable. */

@@ -28,11 +28,9 @@ export interface FieldChange {
   readonly found: Json;
 }
 
-/** `none`: exists as planned. `drift`: ours, but changed. `conflict`: another row has its keys. */
-type RecordChange = "create" | "none" | "drift" | "conflict";
-
 export interface PlannedRecord extends Desired {
-  readonly change: RecordChange;
+  /** `none`: exists as planned. `drift`: ours, but changed. `conflict`: another row has its keys. */
+  readonly change: "create" | "none" | "drift" | "conflict";
   readonly differs?: readonly FieldChange[];
 }
 

@@ -11,7 +11,14 @@ export interface NodeDetail {
   readonly ports: readonly JsonObject[];
   readonly portgroups: readonly JsonObject[];
   readonly connectors: readonly VolumeConnector[];
-  readonly targets: readonly VolumeTarget[];
+  /** Without their properties, which have secrets. */
+  readonly targets: readonly {
+    readonly uuid: string;
+    /** `iscsi`, `fibre_channel`, or any other text. */
+    readonly volume_type: string;
+    readonly boot_index: number | null;
+    readonly volume_id: string;
+  }[];
 }
 
 export interface VolumeConnector {
@@ -19,15 +26,6 @@ export interface VolumeConnector {
   /** `iqn`, `ip`, `wwpn`, `wwnn`, `mac`, `port`, `portgroup`. */
   readonly type: string;
   readonly connector_id: string;
-}
-
-/** Without its properties, which have secrets. */
-interface VolumeTarget {
-  readonly uuid: string;
-  /** `iscsi`, `fibre_channel`, or any other text. */
-  readonly volume_type: string;
-  readonly boot_index: number | null;
-  readonly volume_id: string;
 }
 
 /** Fields that must be equal. @source mappings/schema/identical.schema.json */

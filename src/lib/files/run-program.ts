@@ -22,12 +22,6 @@ interface Program {
   readonly fix: string;
 }
 
-interface Limits {
-  /** Milliseconds from now until it is killed. */
-  readonly deadline: number;
-  readonly signal: AbortSignal;
-}
-
 /** Bytes of output: a list of 10,000 virtual machines has 40 MiB. */
 const MOST = 64 * 1024 * 1024;
 /** Characters of stderr. */
@@ -37,12 +31,12 @@ const LAST = 500;
 
 /**
  * Runs a program in its own session, so that it cannot prompt on the terminal and its children are
- * killed with it.
+ * killed with it. It is killed after `deadline` milliseconds.
  * @throws the signal's reason if aborted; MigrationError N2I-E400 if the program cannot be run
  */
 export async function runProgram(
   { name, program, args, environment, fix }: Program,
-  { deadline, signal }: Limits,
+  { deadline, signal }: { readonly deadline: number; readonly signal: AbortSignal },
 ): Promise<Run> {
   signal.throwIfAborted();
   const { PATH = "/usr/sbin:/usr/bin:/sbin:/bin" } = process.env;

@@ -120,7 +120,7 @@ export function openClient(
   options: SessionOptions = SESSION_DEFAULTS,
   clock: Timers = SYSTEM_CLOCK,
 ): IpmiClient {
-  const mux = openMux(SYSTEM_CHANCE);
+  const mux = openMux();
   return { ask: askOver(mux, options, clock), close: mux.close };
 }
 

@@ -59,7 +59,7 @@ export async function connect(
   }: ConnectOptions = {},
 ): Promise<BmcSession> {
   signal.throwIfAborted();
-  const mux = openMux(SYSTEM_CHANCE);
+  const mux = openMux();
   try {
     return await connectOver(mux, { address, ...login, ...settings }, { deadline, signal }, clock);
   } catch (error) {

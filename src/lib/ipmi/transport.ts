@@ -1,9 +1,10 @@
+import { randomBytes } from "node:crypto";
 import { createSocket, type RemoteInfo, type Socket, type SocketOptions } from "node:dgram";
 import { once } from "node:events";
 import { isIPv6 } from "node:net";
 import { type Endpoint, endpointKey } from "./address.ts";
 import { IpmiError } from "./policy.ts";
-import type { Chance, Line } from "./talk.ts";
+import type { Line } from "./talk.ts";
 import { sessionIdOf } from "./wire.ts";
 
 export interface OpenLine extends Line {
@@ -17,9 +18,8 @@ type Received = (datagram: Buffer, from: RemoteInfo) => void;
 /** Many BMCs over a few shared sockets. A BMC with problems gets its own socket. */
 export type Mux = ReturnType<typeof openMux>;
 
-/** @param chance source of the first session id. Later ids follow it */
-export function openMux(chance: Chance) {
-  const routes = createRoutes(chance);
+export function openMux() {
+  const routes = createRoutes();
   const turn = createTurns();
   const shared = createSharedSockets(routes.received);
   const connected = createConnectedSockets(routes.received);
@@ -81,10 +81,10 @@ interface Entry {
 }
 
 /** Assigns datagrams to lines. */
-function createRoutes(chance: Chance) {
+function createRoutes() {
   const bySource = new Map<string, Entry>();
   const bySession = new Map<number, Entry>();
-  let lastSession = chance.bytes(4).readUInt32LE();
+  let lastSession = randomBytes(4).readUInt32LE();
   let unexpected = 0;
   return {
     /** By session id, if it matches its BMC, else by sender, which has only one open session. */

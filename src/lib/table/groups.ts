@@ -45,19 +45,18 @@ export function gatherGroups() {
 export function groupLines(
   gathered: ReturnType<typeof gatherGroups>,
   width: number | undefined,
-  most = MOST,
 ): readonly string[] {
   const groups = gathered.groups();
   const linesWith = (examples: number): number =>
     groups.reduce((sum, { count }) => sum + 1 + Math.min(count, examples), 0);
   let examples = EXAMPLES;
-  while (examples > 0 && linesWith(examples) > most) examples -= 1;
-  const listed = groups.slice(0, most);
+  while (examples > 0 && linesWith(examples) > MOST) examples -= 1;
+  const listed = groups.slice(0, MOST);
   const draw = drawer(
     listed.flatMap((group) => group.examples),
     width,
   );
-  const more = groups.slice(most).reduce((sum, { count }) => sum + count, gathered.rest());
+  const more = groups.slice(MOST).reduce((sum, { count }) => sum + count, gathered.rest());
   const digits = Math.max(
     ...listed.map(({ count }) => String(count).length),
     String(more).length,

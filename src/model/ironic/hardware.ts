@@ -3,13 +3,6 @@ type Releases = string;
 
 type ByName = { readonly [name: string]: Releases };
 
-/** Required driver_info keys of an interface or a classic driver. */
-interface Requirements {
-  readonly required: ByName;
-  /** Optional in Ironic, but needed by almost every BMC. */
-  readonly login?: readonly string[];
-}
-
 /** Drivers in Ironic's own tree. Schema: mappings/schema/hardware.schema.json */
 export interface Hardware {
   /** Classic drivers have fixed interfaces. `needs` is a key below. */
@@ -23,7 +16,14 @@ export interface Hardware {
       readonly interfaces: { readonly [kind: string]: ByName };
     };
   };
-  readonly needs: { readonly [name: string]: Requirements };
+  /** Required driver_info keys of an interface or a classic driver. */
+  readonly needs: {
+    readonly [name: string]: {
+      readonly required: ByName;
+      /** Optional in Ironic, but needed by almost every BMC. */
+      readonly login?: readonly string[];
+    };
+  };
 }
 
 export interface Driver {

@@ -1,7 +1,6 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import type { TestContext } from "node:test";
-import { SYSTEM_CHANCE } from "../../../src/lib/ipmi/talk.ts";
 import { type Mux, openMux } from "../../../src/lib/ipmi/transport.ts";
 import { sessionIdOf } from "../../../src/lib/ipmi/wire.ts";
 import type { PowerQuestion } from "../../../src/model/power.ts";
@@ -10,7 +9,7 @@ import type { BmcOptions } from "../../support/bmc/options.ts";
 import { LOGIN, simBmc } from "./sim-bmc.ts";
 
 export function muxOf(t: Pick<TestContext, "after">): Mux {
-  const mux = openMux(SYSTEM_CHANCE);
+  const mux = openMux();
   t.after(() => mux.close());
   return mux;
 }

@@ -22,8 +22,8 @@ import { commandOf } from "./support/command-line.ts";
 
 const BUILT = join(packageRoot(), "dist", "src");
 
-/** Files and packages that are loaded with a file: by its compiled form, which names no types. */
-function loadedWith(start: string): {
+/** Files and packages that are loaded with files: by their compiled form, which names no types. */
+function loadedWith(...starts: readonly string[]): {
   readonly files: readonly string[];
   readonly packages: readonly string[];
 } {
@@ -35,7 +35,7 @@ function loadedWith(start: string): {
       if (name.startsWith(".")) visit(join(dirname(file), name));
       else if (!isBuiltin(name)) packages.add(name);
   };
-  visit(start);
+  starts.forEach(visit);
   return { files: [...files].sort(), packages: [...packages].sort() };
 }
 
@@ -66,7 +66,9 @@ test("help, completion and errors of the command line load no stage, no system a
 });
 
 test("status loads colours and widths alone of packages, and of the systems outside only the run's folder", () => {
-  const { files, packages } = loadedWith("cli/kinds/migration.js");
+  const { files, packages } = loadedWith(
+    ...["cli/commands/runs.js", "window/runner/run-state.js", "window/runner/next-step.js"],
+  );
   const systems = files.filter((file) => file.startsWith("systems/"));
   assert.deepEqual([systems, packages], [[], ["picocolors", "string-width"]]);
   assert.ok(!files.includes("migrate/open/documents.js"), "nor the mapping documents");

@@ -45,16 +45,6 @@ function spaced(letters: string, allowed: readonly string[]): readonly string[] 
   return rest.length > 0 && allowed.includes(first) ? [`-${first} ${rest.join("")}`] : [];
 }
 
-/** Loads the views only if the command line names columns. @throws MigrationError N2I-E100 */
-export async function checkColumnOptions(
-  declared: Declared,
-  args: { readonly [option: string]: unknown },
-): Promise<void> {
-  if (!["match", "column", "sortColumn"].some((name) => Array.isArray(args[name]))) return;
-  const { checkColumns } = await import("./views/columns.ts");
-  checkColumns(nameOf(declared), args);
-}
-
 /** Includes the options of connection files. @throws MigrationError N2I-E100 */
 export function checkCombination(
   declared: Declared,

@@ -31,12 +31,6 @@ const NOTHING_FOR: readonly string[] = ["config", "status"];
 
 type Args = { [name: string]: unknown };
 
-/** The values of a connection file, and the options of the command that it may set. */
-interface Layer {
-  readonly connections: ReadonlyMap<string, Connection>;
-  readonly fills: (option: string) => boolean;
-}
-
 /**
  * Adds options of nova2ironic.yaml and the run's connections.yaml that the command line lacks.
  *
@@ -51,44 +45,46 @@ export function addConnections(
   if (!options.some((name) => name === "run" || CONNECTIONS.includes(name))) return undefined;
   const path = fileOf(args);
   if (path === null && savedAt(args) === null) return undefined;
-  return addFrom(path, args, declared, (option) => args[option] === undefined || option in usual);
+  return addFrom(path, args, declared, usual);
 }
 
 async function addFrom(
   path: string | null,
   args: Args,
   declared: Declared,
-  isSilent: (option: string) => boolean,
+  usual: object,
 ): Promise<void> {
+  const isSilent = (option: string) => args[option] === undefined || option in usual;
   const specified = LOCATIONS.filter((name) => isSpecified(args, name));
   const isExplicit = specified.length > 0;
   if (path !== null) {
     const { readConnections } = await import("../run/connections.ts");
     const connections = readConnections(path);
     for (const [option, value] of connections) processContext().connections.set(option, value);
-    const may = fileOptions(args, declared, connections);
-    const without = await withoutNova(args, declared, args.run ?? connections.get("run"));
+    const isFilled = fileOptions(args, declared, connections);
+    const isNova = await withoutNova(args, declared, args.run ?? connections.get("run"));
     const isVerify = declared.command === "verify" && args.takeover !== true;
-    if (isVerify && connections.has("nova-db") && without("nova-db"))
+    if (isVerify && connections.has("nova-db") && isNova("nova-db"))
       printNotice("The plan was made without Nova, so verify does not compare Nova.");
     const fills = (option: string) =>
-      may(option) && !without(option) && !decidesKind(declared)(option);
-    fill(args, path, isExplicit, fillable(args, declared, { connections, fills }, isSilent));
+      isSilent(option) && isFilled(option) && !isNova(option) && !decidesKind(declared, option);
+    fill(args, path, isExplicit, fillable(args, declared, connections, fills));
   }
   const run = savedAt(args);
   if (run === null) return;
   const { readSaved, savedFile } = await import("../run/saved-options.ts");
   const connections = await readSaved(run);
   processContext().saved.set(run, connections);
-  const unplanned = await withoutNova(args, declared, run);
-  const planned = (option: string): boolean =>
-    option !== "run" && !unplanned(option) && !(isExplicit && WITNESSES.has(option));
+  const isNova = await withoutNova(args, declared, run);
   const isFilled = fileOptions(args, declared, connections);
   // As if the command line named no Nova database, which excludes the run's other Nova options.
   const joined = fileOptions({ ...args, "nova-db": undefined }, declared, connections);
   const { reason, isIgnored } = optionsOfRun(args, specified, declared, connections);
-  const fills = (option: string) => planned(option) && (isFilled(option) || joined(option));
-  const all = fillable(args, declared, { connections, fills }, isSilent);
+  const isUsed = (option: string): boolean =>
+    option !== "run" && !isNova(option) && !(isExplicit && WITNESSES.has(option));
+  const fills = (option: string) =>
+    isSilent(option) && isUsed(option) && (isFilled(option) || joined(option));
+  const all = fillable(args, declared, connections, fills);
   const isTaken = ([option]: Filled): boolean => isFilled(option) && !isIgnored(option);
   const skipped = all.filter((one) => !isTaken(one));
   const without = skipped.length === 0 ? "" : `without ${namesOf(skipped)}, ${reason}`;
@@ -130,19 +126,19 @@ function namesOf(found: readonly Filled[]): string {
   return found.flatMap(([option]) => (option === "run" ? [] : [option])).join(", ");
 }
 
-/** The values of a file for options that are unset and do not conflict with the command line. */
+/** The values of a file that do not conflict with the command line. @param fills may be set */
 function fillable(
   args: Args,
   declared: Declared,
-  { connections, fills }: Layer,
-  isSilent: (option: string) => boolean,
+  connections: ReadonlyMap<string, Connection>,
+  fills: (option: string) => boolean,
 ): readonly Filled[] {
   const name = nameOf(declared);
   const { exclude = [], needed = [] } = declared;
   const found = Object.entries(declared.options ?? {}).flatMap(([option, is]) => {
     const raw = connections.get(CALLED[name]?.[option] ?? option);
     const value = raw === undefined ? null : asDeclared(is, raw);
-    return value === null || !isSilent(option) || !fills(option) ? [] : [[option, value] as const];
+    return value === null || !fills(option) ? [] : [[option, value] as const];
   });
   const hasValue = (name: string): boolean =>
     isSpecified(args, name) || found.some(([one]) => one === name);
@@ -264,10 +260,11 @@ function optionsOfRun(
 }
 
 /** For `host`, only the command line can select nova-baremetal (`--nova-bm-db`). */
-function decidesKind(declared: Declared): (option: string) => boolean {
-  const name = nameOf(declared);
-  const names = ["host list", "host schema", "host agent"].includes(name);
-  return (option) => name.startsWith("host ") && option === "nova-bm-db" && !names;
+function decidesKind(declared: Declared, option: string): boolean {
+  const [group, action = ""] = nameOf(declared).split(" ");
+  return (
+    group === "host" && option === "nova-bm-db" && !["list", "schema", "agent"].includes(action)
+  );
 }
 
 /** A plan without Nova is applied and verified without Nova. */

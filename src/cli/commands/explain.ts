@@ -1,9 +1,10 @@
+import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import type { FormatOptions } from "../../lib/table/format.ts";
 import { manualPage, topics } from "../../run/files/manual.ts";
 import { printView } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
 import { codesView, explain } from "../views/explain.ts";
-import { print } from "./shared.ts";
+import { exitWith, print } from "./shared.ts";
 
 export async function explainCommand({
   code = [],
@@ -14,4 +15,9 @@ export async function explainCommand({
   const explained = (name: string): string =>
     pages.includes(name) ? manualPage(name) : explain(name, pages);
   print(code.map(explained).join("\n"));
+}
+
+export async function demoCommand({ keep }: { readonly keep?: string }): Promise<void> {
+  const { demo } = await import("../../demo/demo.ts");
+  if (!(await demo(print, keep))) exitWith(EXIT_STATUS.failed.status);
 }

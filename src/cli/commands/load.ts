@@ -4,7 +4,7 @@ import { setDatabaseTimeout } from "../../run/database-timeout.ts";
 import { camel, kebab } from "../../run/next.ts";
 import { processContext } from "../../run/process-context.ts";
 import type { CommandFunctions } from "../../window/runner/perform-stage.ts";
-import { checkColumnOptions, checkCombination, checkNames } from "../check-options.ts";
+import { checkCombination, checkNames } from "../check-options.ts";
 import { addConnections } from "../connections.ts";
 import { io } from "../io.ts";
 import { logTo } from "../log.ts";
@@ -90,15 +90,15 @@ const GROUPS: { readonly [group: string]: string } = {
 };
 
 const COMMANDS: readonly Command[] = [
-  [extractOptions, async () => (await import("./extract.ts")).extractCommand],
-  [powerOptions, async () => (await import("./power.ts")).powerCommand],
+  [extractOptions, async () => (await import("./migration.ts")).extractCommand],
+  [powerOptions, async () => (await import("./migration.ts")).powerCommand],
   [planOptions, async () => (await import("./plan.ts")).planCommand],
   [checkOptions, async () => (await import("./window/check.ts")).checkCommand],
   [configOptions, async () => (await import("./window/config.ts")).configCommand],
   [showOptions, async () => (await import("./show.ts")).showCommand],
   [reportOptions, async () => (await import("./window/report.ts")).reportCommand],
   [rehearseOptions, async () => (await import("./window/rehearse.ts")).rehearseCommand],
-  [applyOptions, async () => (await import("./apply.ts")).applyCommand],
+  [applyOptions, async () => (await import("./migration.ts")).applyCommand],
   [verifyOptions, async () => (await import("./runs.ts")).verifyCommand],
   [bootOptions, async () => (await import("./window/boot.ts")).bootCommand],
   [handoverOptions, async () => (await import("./window/handover.ts")).handoverCommand],
@@ -117,20 +117,20 @@ const COMMANDS: readonly Command[] = [
   [HOST.takeover, async () => (await import("./host/takeover.ts")).hostTakeoverCommand],
   [HOST.readmit, async () => (await import("./host/readmit.ts")).hostReadmitCommand],
   [HOST.verify, async () => (await import("./runs.ts")).verifyHostsCommand],
-  [NODE.list, async () => (await import("./node/list.ts")).nodeListCommand],
-  [NODE.manage, async () => (await import("./node/manage.ts")).manageCommand],
-  [NODE.unmanage, async () => (await import("./node/manage.ts")).unmanageCommand],
-  [NODE.switchover, async () => (await import("./node/switchover.ts")).switchoverCommand],
-  [ALIASES.switchover, async () => (await import("./node/list.ts")).nodeSwitchoverCommand],
-  [ALIASES.adoptable, async () => (await import("./node/list.ts")).adoptableCommand],
-  [ALIASES.manage, async () => (await import("./node/manage.ts")).manageCommand],
-  [ALIASES.unmanage, async () => (await import("./node/manage.ts")).unmanageCommand],
+  [NODE.list, async () => (await import("./node.ts")).nodeListCommand],
+  [NODE.manage, async () => (await import("./node.ts")).manageCommand],
+  [NODE.unmanage, async () => (await import("./node.ts")).unmanageCommand],
+  [NODE.switchover, async () => (await import("./node.ts")).switchoverCommand],
+  [ALIASES.switchover, async () => (await import("./node.ts")).nodeSwitchoverCommand],
+  [ALIASES.adoptable, async () => (await import("./node.ts")).adoptableCommand],
+  [ALIASES.manage, async () => (await import("./node.ts")).manageCommand],
+  [ALIASES.unmanage, async () => (await import("./node.ts")).unmanageCommand],
   [SERVE.proxy, async () => (await import("./serve.ts")).proxyCommand],
   [SERVE.manageable, async () => (await import("./serve.ts")).manageableCommand],
   [SERVE.switchover, async () => (await import("./serve.ts")).switchoverCommand],
   [supportOptions, async () => (await import("./window/support.ts")).supportCommand],
   [explainOptions, async () => (await import("./explain.ts")).explainCommand],
-  [demoOptions, async () => (await import("./demo.ts")).demoCommand],
+  [demoOptions, async () => (await import("./explain.ts")).demoCommand],
   [completionOptions, async () => async (_, program) => void program?.showCompletionScript()],
 ];
 
@@ -210,7 +210,11 @@ function addCommand(to: Argv, [options, work]: Command, usage: string, begin: ()
           .middleware(() => checkNames(options), true)
           .middleware((args) => addConnections(args, options, usualOf(yargs)), true)
           .middleware((args) => checkCombination(options, args), true)
-          .middleware((args) => checkColumnOptions(options, args))
+          .middleware(async (args: { readonly [option: string]: unknown }) => {
+            // Loads the views only if the command line names columns.
+            if ([args.match, args.column, args.sortColumn].some(Array.isArray))
+              (await import("../views/columns.ts")).checkColumns(nameOf(options), args);
+          })
           // yargs has accepted the command line, so its --run is valid.
           .middleware((args) => logged(options, args))
       );

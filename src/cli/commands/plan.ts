@@ -136,6 +136,7 @@ function createLines(all: boolean) {
   const accepted: Record<string, number> = {};
   const examples = new Map<string, (readonly string[])[]>();
   let machines = 0;
+  const isComplete = (): boolean => all || machines <= SCREENFUL;
   const note = ({ code, severity, accepted: reason }: Finding, machine: MachineOf): void => {
     if (reason !== undefined) accepted[code] = (accepted[code] ?? 0) + 1;
     if (reason !== undefined || severity !== "blocks") return;
@@ -147,17 +148,17 @@ function createLines(all: boolean) {
     add(machine: PlannedMachine, machineOf: MachineOf): void {
       machines += 1;
       const { verdict } = machine;
-      if (all || machines <= SCREENFUL) lines.push({ verdict, text: renderLine(machine) });
+      if (isComplete()) lines.push({ verdict, text: renderLine(machine) });
       for (const finding of machine.findings) note(finding, machineOf);
     },
-    short: () => !all && machines > SCREENFUL,
+    short: () => !isComplete(),
     /** @param width columns of the screen */
     text(
       { verdicts, findings }: Pick<PlanCounts, "verdicts" | "findings">,
       late: readonly Finding[],
       width: number | undefined,
     ): readonly string[] {
-      const every = all || machines <= SCREENFUL;
+      const every = isComplete();
       return [
         ...(every ? machineLines(lines) : []),
         ...verdictLines(verdicts, every),

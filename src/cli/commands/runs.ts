@@ -1,8 +1,7 @@
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import { openRun } from "../../run/files/run-folder.ts";
 import type { HostVerifyOptions } from "../../takeover/host-verify.ts";
-import { type RunVerified, verifiedBy } from "../kinds/kind.ts";
-import { kindFor } from "../kinds.ts";
+import { kindFor, type RunVerified, verifiedBy } from "../kinds.ts";
 import type { RollbackArgs, VerifyArgs } from "../options/apply.ts";
 import type { StatusArgs } from "../options/status.ts";
 import { printObject, printView } from "../print/out.ts";

@@ -10,12 +10,11 @@ import type { Expect, Lists, Progress, Sink } from "../../run/sink.ts";
 import { io } from "../io.ts";
 import { log } from "../log.ts";
 import { createEvents } from "../print/events.ts";
-import { printView, screen, widthOf } from "../print/out.ts";
+import { optionsFor, printView, screen, widthOf } from "../print/out.ts";
 import { createProgress, terminalOf } from "../print/progress.ts";
 import { questions } from "../print/questions.ts";
 import { drawStage, stageList } from "../print/stages.ts";
 import { took } from "../verbose.ts";
-import { optionsFor } from "../views/fitting.ts";
 import { withMachines } from "../views/machines.ts";
 import { guardsView, statesView, undoView } from "../views/previews.ts";
 import { severalLines } from "../views/several.ts";
@@ -176,13 +175,13 @@ async function several(
 }
 
 export function printMachines(view: View, { run, ...options }: At): Promise<void> {
-  return knowing(run, (find) => printView(withNames(view, find), options));
+  return knowing(run, (find) => printView(withMachines(view, find), options));
 }
 
 /** The same after a command that writes: reports options for columns that the list lacks. */
 export function printDone(view: View, { run, ...options }: At & Pick<Voice, "json">) {
   return knowing(run, async (find) => {
-    const fullView = withNames(view, find);
+    const fullView = withMachines(view, find);
     const fit = optionsFor(fullView.columns, options);
     let any = false;
     const rows = async function* () {
@@ -198,10 +197,6 @@ export function printDone(view: View, { run, ...options }: At & Pick<Voice, "jso
         `The list with the columns ${fullView.columns.join(", ")} has no such column, so it is printed without ${fit.without.join(", ")}.`,
       );
   });
-}
-
-function withNames(view: View, find: Find): View {
-  return view.columns.includes("BM ID") ? withMachines(view, find) : view;
 }
 
 async function knowing<T>(run: string | undefined, work: (find: Find) => Promise<T>): Promise<T> {

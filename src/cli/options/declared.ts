@@ -1,16 +1,14 @@
 import type { Argv, Options } from "yargs";
 
-/** Range of a number, or form of a string. */
-interface Limits {
+/** With the range of a number, or the form of a string. */
+type Option = Options & {
   readonly least?: number;
   readonly above?: number;
   readonly most?: number;
   readonly integer?: boolean;
   /** A pattern and its description: `KEY=VALUE`. */
   readonly form?: readonly [pattern: RegExp, text: string];
-}
-
-type Option = Options & Limits;
+};
 
 export type OptionTable = { readonly [name: string]: Option };
 

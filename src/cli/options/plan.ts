@@ -1,5 +1,5 @@
+import { VERDICTS } from "../../model/power.ts";
 import { releaseNames } from "../../run/files/load-tables.ts";
-import { FAILED } from "../views/power-groups.ts";
 import { type Declared, flag, list, number, perHost, string } from "./declared.ts";
 import { listOptions, matchOption } from "./format.ts";
 import { common, meaning, NOVA_DATABASES, nodeOption, type SHARED, TARGET } from "./shared.ts";
@@ -29,7 +29,10 @@ export const powerOptions: Declared = {
   options: {
     ...common("run"),
     only: list("Read only machines that failed, or only machines with this verdict", {
-      ...{ choices: ["failed", ...FAILED], defaultDescription: "all machines" },
+      ...{
+        choices: ["failed", ...Object.keys(VERDICTS).filter((verdict) => verdict !== "ok")],
+        defaultDescription: "all machines",
+      },
     }),
     ...nodeOption("Read only this machine"),
     host: list("Read only machines of this nova-compute (service_host)"),

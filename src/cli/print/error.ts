@@ -58,14 +58,11 @@ const OUT_OF_FILES: readonly unknown[] = ["EMFILE", "ENFILE"];
  */
 export function outOfFiles(error: unknown): unknown {
   if (error instanceof MigrationError && !RENAMED.has(error.code)) return error;
-  const visited = new Set<unknown>();
-  for (let cause = error; cause instanceof Error && !visited.has(cause); cause = cause.cause) {
-    visited.add(cause);
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
     if ("code" in cause && OUT_OF_FILES.includes(cause.code))
       return new MigrationError("N2I-E221", `too many files are open (${String(cause.code)})`, {
         cause: error,
       });
-  }
   return error;
 }
 
@@ -80,17 +77,10 @@ const HARMLESS =
   /^Cannot find (module|package) '(@[\w-]+\/)?[\w-]+'|^(Cannot (read|set) properties of (undefined|null)( \((reading|setting) '\w+'\))?|Maximum call stack size exceeded|Invalid (array|string) length|[\w.]+ is not defined)$/;
 
 function causes(error: Error): readonly string[] {
-  const lines: string[] = [];
-  const visited = new Set<unknown>([error]);
-  let cause = error.cause;
-  while (cause !== undefined && !visited.has(cause)) {
-    visited.add(cause);
-    lines.push(`Caused by: ${safeMessage(cause)}`);
-    if (!(cause instanceof Error)) break;
-    lines.push(...frames(cause));
-    cause = cause.cause;
-  }
-  return lines;
+  const { cause } = error;
+  if (cause === undefined) return [];
+  const line = `Caused by: ${safeMessage(cause)}`;
+  return cause instanceof Error ? [line, ...frames(cause), ...causes(cause)] : [line];
 }
 
 /** Messages of Knex, mysql2 and JSON.parse contain values, so only known messages are shown. */

@@ -5,19 +5,12 @@ import { log } from "../log.ts";
 
 /** New types may be added. Consumers ignore unknown types. */
 type EventType =
-  | "stage_start"
-  | "progress"
-  | "item"
-  | "diagnostic"
-  | "notice"
-  | "stage_complete"
-  | "exit";
-
-type Emit = (type: EventType, fields: JsonObject) => void;
+  | ("stage_start" | "progress" | "item" | "stage_complete")
+  | ("diagnostic" | "notice" | "exit");
 
 /** Event lines for `--json`: one JSON object per line; `v` is the version of the format. */
-export function createEvents(stream: Writable, now: () => number = Date.now): Emit {
-  return (type, fields) => {
+export function createEvents(stream: Writable, now: () => number = Date.now) {
+  return (type: EventType, fields: JsonObject): void => {
     stream.write(`${JSON.stringify({ v: 1, ts: timestamp(now()), type, ...fields })}\n`);
   };
 }

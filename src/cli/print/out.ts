@@ -2,6 +2,7 @@ import type { Writable } from "node:stream";
 import { MigrationError } from "../../lib/error.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { type FormatOptions, isColoured, type Screen, tableLimit } from "../../lib/table/format.ts";
+import { matching } from "../../lib/table/match.ts";
 import { renderObject, renderRows, type View } from "../../lib/table/table.ts";
 import { io } from "../io.ts";
 
@@ -111,4 +112,35 @@ export function screen(): Screen {
     ...(stdout.columns !== undefined && { columns: stdout.columns }),
   };
   return { ...terminal, colour: isColoured(terminal) };
+}
+
+/** Whether `matching` accepts the condition. */
+export function isMatchable(columns: readonly string[], condition: string): boolean {
+  try {
+    matching(columns, [condition]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Drops options for another list, which must not stop the command after its changes. */
+export function optionsFor<T extends FormatOptions>(
+  columns: readonly string[],
+  options: T,
+): { readonly options: T; readonly without: readonly string[] } {
+  const { match = [], column = [], sortColumn = [] } = options;
+  const has = (name: string): boolean => columns.includes(name);
+  const takes = (condition: string): boolean => isMatchable(columns, condition);
+  const without = [
+    ...match.filter((condition) => !takes(condition)).map((condition) => `--match ${condition}`),
+    ...column.filter((name) => !has(name)).map((name) => `-c ${name}`),
+    ...sortColumn.filter((name) => !has(name)).map((name) => `--sort-column ${name}`),
+  ];
+  const adjusted = {
+    match: match.filter(takes),
+    column: column.filter(has),
+    sortColumn: sortColumn.filter(has),
+  };
+  return { options: { ...options, ...adjusted }, without };
 }

@@ -125,13 +125,6 @@ type Evidence = {
   readonly idle?: number;
 };
 
-interface Since {
-  /** Milliseconds. */
-  readonly idle?: number;
-  /** The rate as the stage measured it; null if not yet known. */
-  readonly pace?: number | null | undefined;
-}
-
 /** Milliseconds without a new item until that is shown. */
 const IDLE = 2000;
 
@@ -144,13 +137,14 @@ const EVIDENCE = 2000;
  *
  * @param elapsed milliseconds since the stage began
  * @param before the part of `done` from an earlier run, ignored for the rate
+ * @param pace the rate as the stage measured it; null if not yet known
  */
 export function measure(
   done: number,
   total: number | undefined,
   elapsed: number,
   before = 0,
-  { idle = 0, pace }: Since = {},
+  { idle = 0, pace }: { readonly idle?: number; readonly pace?: number | null | undefined } = {},
 ): Evidence {
   const since = done - before;
   const averageRate = elapsed > 0 ? (since * 1000) / elapsed : null;

@@ -1,11 +1,6 @@
 import { visible } from "../../lib/table/text.ts";
 import type { Output } from "../io.ts";
 
-interface Task {
-  output: string;
-  readonly skip: (reason: string) => void;
-}
-
 /** listr2 respects NO_COLOR. @param work draws its progress */
 export async function drawStage<T>(
   stream: Output,
@@ -15,7 +10,10 @@ export async function drawStage<T>(
 ): Promise<T> {
   // Needed only on a terminal.
   const { Listr, ListrLogger, ProcessOutput } = await import("listr2");
-  const task = async (context: { result: T }, drawn: Task): Promise<void> => {
+  const task = async (
+    context: { result: T },
+    drawn: { output: string; readonly skip: (reason: string) => void },
+  ): Promise<void> => {
     context.result = await work((text) => {
       drawn.output = visible(text);
     });
@@ -36,16 +34,15 @@ export async function drawStage<T>(
   return result;
 }
 
-interface Drawn {
-  readonly width: number;
-  readonly colour: boolean;
-}
-
 /** Terminal escapes: on, off. */
 const STYLES = { done: [32, 39], now: [1, 22], later: [2, 22] } as const;
 
 /** With marks for terminals without color: `✔ extract power  ▶ plan  · check apply`. */
-export function stageList(stages: readonly string[], at: number, drawn: Drawn): readonly string[] {
+export function stageList(
+  stages: readonly string[],
+  at: number,
+  drawn: { readonly width: number; readonly colour: boolean },
+): readonly string[] {
   const groups = [
     { style: "done", mark: "✔", names: stages.slice(0, at) },
     { style: "now", mark: "▶", names: stages.slice(at, at + 1) },

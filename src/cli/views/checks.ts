@@ -15,11 +15,11 @@ const DETAILS = { width: 74, indent: "  " };
  * if needed of failures
  * @source oslo.upgradecheck, upgradecheck.py: a PrettyTable of one column, ruled at every row
  */
-export function checksTable(rows: readonly CheckRow[], full: boolean, title = TITLE): string {
-  if (full) return drawn(rows.map(alone), ALL, title);
+export function checksTable(rows: readonly CheckRow[], full: boolean): string {
+  if (full) return drawn(rows.map(alone), ALL);
   const boxes = mergeRows(rows);
-  const tables = CUTS.map((most) => drawn(boxes, most, title));
-  return tables.find((table) => table.split("\n").length <= PAGE) ?? drawn(boxes, MILD, title);
+  const tables = CUTS.map((most) => drawn(boxes, most));
+  return tables.find((table) => table.split("\n").length <= PAGE) ?? drawn(boxes, MILD);
 }
 
 interface Box extends Pick<CheckRow, "result" | "details"> {
@@ -57,9 +57,9 @@ const CUTS: readonly Most[] = [
 /** Lines for a page of 60 with the surrounding lines. */
 const PAGE = 55;
 
-function drawn(rows: readonly Box[], most: Most, title: string): string {
+function drawn(rows: readonly Box[], most: Most): string {
   const cells = [
-    [title],
+    [TITLE],
     ...rows.map(({ titles, result, details }) => [
       ...wrap(`Check: ${titles.join(", ")}`, DETAILS.width),
       `Result: ${result}`,
@@ -119,13 +119,13 @@ export function checksTotal(rows: readonly CheckRow[], hidden: boolean): string 
 }
 
 /** For programs; `result` is a status of CHECK_STATUS. */
-export function checksJson(rows: readonly CheckRow[], name = TITLE): string {
+export function checksJson(rows: readonly CheckRow[]): string {
   const checks = rows.map(({ title, result, details }) => ({
     check: title,
     result: CHECK_STATUS[result].status,
     details,
   }));
-  return `${JSON.stringify({ name, checks })}\n`;
+  return `${JSON.stringify({ name: TITLE, checks })}\n`;
 }
 
 export function checkExitName(status: number): string {

@@ -1,9 +1,9 @@
 import type { FormatOptions } from "../../lib/table/format.ts";
 import { matching } from "../../lib/table/match.ts";
 import { positions, type View } from "../../lib/table/table.ts";
+import { isMatchable } from "../print/out.ts";
 import { checksView } from "./checks.ts";
 import { codesView } from "./explain.ts";
-import { hasMatched } from "./fitting.ts";
 import { movesView, ownersView } from "./hosts.ts";
 import { withMachines } from "./machines.ts";
 import { adoptableView, differencesView, managedView, sparesView, stepsView } from "./nodes.ts";
@@ -86,6 +86,6 @@ export function checkColumns(
   positions(all, [...column, ...sortColumn]);
   matching(
     all,
-    match.filter((condition) => !lists.some((columns) => hasMatched(columns, condition))),
+    match.filter((condition) => !lists.some((columns) => isMatchable(columns, condition))),
   );
 }

@@ -30,10 +30,6 @@ export function movesText({ machines, verdicts, computes, instances }: MoveCount
   return `Plan: ${move} of ${counted(machines, "machine")} to move (${counted(computes, "compute node")}, ${counted(instances, "instance")}); ${atTarget} already there; ${blocked} blocked.`;
 }
 
-export function hostVerifiedText(counts: { readonly validated: number; readonly wrong: number }) {
-  return `Verify: ${counted(counts.validated, "row")} validated, ${counts.wrong} mismatched.`;
-}
-
 export function ownersView(rows: AsyncIterable<OwnedRow> | Iterable<OwnedRow>): View {
   const columns = ["Machine", "Name", "Owner", "Up", "Age", "Epoch", "Lock", "State", "Instance"];
   return rowsOf(columns, rows, ({ machine, name, owner, up, age, epoch, lock, ...more }) => {

@@ -12,9 +12,10 @@ const COLUMNS: readonly (readonly [title: string, of: (machine: MachineOf) => st
   ["Instance", ({ instance }) => instance],
 ];
 
-/** Adds columns for people, shown in the examples of a long list, and with `-c`. */
+/** Adds columns about machines, shown in the examples of a long list, and with `-c`. */
 export function withMachines(view: View, find: FindMachine): View {
   const at = view.columns.indexOf("BM ID");
+  if (at < 0) return view;
   const has = (title: string): boolean => view.columns.includes(title);
   const added = COLUMNS.filter(([title]) => !has(title) && !has(`Service ${title}`));
   async function* rows(): AsyncGenerator<readonly Json[]> {

@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { type MachinesOf, type PowerReading, VERDICTS } from "../../model/power.ts";
+import type { MachinesOf, PowerReading } from "../../model/power.ts";
 
 interface Group {
   readonly cause: string;
@@ -103,7 +103,3 @@ export function vendorOf(manufacturer: number | null): string | null {
   if (manufacturer === null) return null;
   return VENDORS[manufacturer] ?? `IANA ${manufacturer}`;
 }
-
-export const FAILED: readonly string[] = Object.keys(VERDICTS).filter(
-  (verdict) => verdict !== "ok",
-);

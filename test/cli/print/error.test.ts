@@ -1,9 +1,17 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { errorText, exitStatus, refusalOf } from "../../../src/cli/print/error.ts";
+import { pathToFileURL } from "node:url";
+import {
+  errorText,
+  exitStatus,
+  outOfFiles,
+  placed,
+  refusalOf,
+} from "../../../src/cli/print/error.ts";
 import { createEvents } from "../../../src/cli/print/events.ts";
 import { MigrationError } from "../../../src/lib/error.ts";
+import { packageRoot } from "../../../src/run/files/package-root.ts";
 import { collector } from "../../window/report/collect.ts";
 
 const SECRET = "s3cr3t-of-a-bmc";
@@ -59,12 +67,6 @@ test("a system call's failure tells the call, the code and the address", async (
   assert.match(text, /^Caused by: Error code=ENOENT errno=-2 syscall=open$/m);
 });
 
-test("a chain of causes that goes round ends", () => {
-  const error = new MigrationError("N2I-E200", "x");
-  error.cause = error;
-  assert.match(errorText(error, { debug: true }), /Fix:/);
-});
-
 test("a refusal of several faults keeps them on their own lines, without escapes", () => {
   const text = errorText(new MigrationError("N2I-E103", "2 faults:\n/a \x1b\n/b"), {
     debug: false,
@@ -89,4 +91,50 @@ test("with --json the error is an event", () => {
     fix: "Run plan again, review the differences, then run apply.",
   });
   assert.ok(!text().includes(SECRET));
+});
+
+test("a trace names no folder of the installation", () => {
+  const root = packageRoot();
+  for (const folder of [root, pathToFileURL(root).href])
+    for (const [line, shown] of [
+      [
+        `    at apply (${folder}/dist/src/engine/apply.js:1:2)`,
+        "    at apply (src/engine/apply.js:1:2)",
+      ],
+      [`    at async ${folder}/dist/src/cli/main.js:3:4`, "    at async src/cli/main.js:3:4"],
+      [
+        `    at Client.query (${folder}/node_modules/knex/lib/client.js:5:6)`,
+        "    at Client.query (node_modules/knex/lib/client.js:5:6)",
+      ],
+    ] as const)
+      assert.equal(placed(line), shown);
+  for (const line of [
+    "    at node:internal/process/task_queues:95:5",
+    "    at elsewhere (/opt/another/dist/src/cli/main.js:3:1)",
+  ])
+    assert.equal(placed(line), line);
+});
+
+const system = (code: string): Error =>
+  Object.assign(new Error(`${code}: no`), { code, syscall: "open" });
+
+for (const [given, code] of [
+  [system("EMFILE"), "N2I-E221"],
+  [new Error("knex says", { cause: system("ENFILE") }), "N2I-E221"],
+  [new MigrationError("N2I-E120", "cannot write", { cause: system("EMFILE") }), "N2I-E221"],
+  [new MigrationError("N2I-E200", "no answer", { cause: system("EMFILE") }), "N2I-E221"],
+  [new MigrationError("N2I-E400", "no socket", { cause: system("EMFILE") }), "N2I-E221"],
+  [new MigrationError("N2I-E301", "stopped midway", { cause: system("EMFILE") }), "N2I-E301"],
+  [new MigrationError("N2I-E120", "cannot write", { cause: system("ENOSPC") }), "N2I-E120"],
+] as const)
+  test(`${code}: ${given.message} (${[given.cause ?? given].map((cause) => (cause as { code?: string }).code)})`, () => {
+    const told = outOfFiles(given);
+    assert.ok(told instanceof MigrationError);
+    assert.equal(told.code, code);
+  });
+
+test("what has no cause of the system stays itself", () => {
+  const bug = new TypeError("x is not a function");
+  assert.equal(outOfFiles(bug), bug);
+  assert.equal(outOfFiles(undefined), undefined);
 });

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import yargs from "yargs";
 import { formatOptions } from "../../../src/cli/options/format.ts";
 import { codesView, exitName, explain, sitePieces } from "../../../src/cli/views/explain.ts";
+import { severalLines } from "../../../src/cli/views/several.ts";
 import { novaStepsView } from "../../../src/cli/views/show.ts";
 import { REFUSALS } from "../../../src/lib/refusals.ts";
 import { type FormatOptions, tableLimit } from "../../../src/lib/table/format.ts";
@@ -108,6 +109,7 @@ test("every code is explained, and listed once", () => {
   const codes = [...Object.keys(REFUSALS), ...Object.keys(FINDINGS)];
   const { columns, rows } = codesView();
   for (const code of codes) assert.match(explain(code), new RegExp(`^${code}: .`));
+  assert.equal(exitName(99), "unknown");
   assert.deepEqual(
     rows.map(([code]) => code),
     codes,
@@ -121,11 +123,6 @@ test("an unknown code is refused and near ones are named", () => {
   refuses("N2I-E30O", /^Did you mean N2I-E300 or /);
   refuses("n2i-d5041", /N2I-D504/);
   refuses("bogus", /^List all codes with: nova2ironic explain --all-rows$/);
-});
-
-test("every exit status of a refusal has a name", () => {
-  for (const { exit } of Object.values(REFUSALS)) assert.notEqual(exitName(exit), "unknown");
-  assert.equal(exitName(99), "unknown");
 });
 
 function parsed(...argv: string[]): Promise<FormatOptions & { readonly _: unknown }> {
@@ -164,4 +161,35 @@ test("a table that goes to a file is fitted to no screen", () => {
   assert.equal(tableLimit({ format: "table" }, { columns: 80, env: {} }), undefined);
   assert.equal(tableLimit({ format: "table" }, { columns: 80, env: { CLIFF_FIT_WIDTH: "1" } }), 80);
   assert.equal(tableLimit({ format: "table", fitWidth: true }, { columns: 0, env: {} }), undefined);
+});
+
+async function told(count: number, all = false) {
+  const kept: string[] = [];
+  const keep = (line: string): void => void kept.push(line);
+  const things = Array.from({ length: count }, (_, at) => ({
+    text: `m${at} broke`,
+    cause: "broke",
+  }));
+  const how = { all, width: undefined, keep, every: "grep Failed log" };
+  return { lines: await severalLines("Failed", things, async () => null, how), kept };
+}
+
+test("of many failures each line is kept, and the command that shows them does nothing again", async () => {
+  const { lines, kept } = await told(25);
+  assert.deepEqual(
+    kept,
+    Array.from({ length: 25 }, (_, at) => `Failed: m${at} broke`),
+  );
+  assert.equal(lines[0], "Failed: 25, by cause.");
+  assert.equal(lines.at(-1), "All: grep Failed log");
+});
+
+test("what is shown whole is kept as it is shown", async () => {
+  for (const [count, all] of [
+    [20, false],
+    [25, true],
+  ] as const) {
+    const { lines, kept } = await told(count, all);
+    assert.deepEqual([lines.length, kept], [count, []]);
+  }
 });

@@ -1,18 +1,89 @@
-import { MigrationError } from "../../../lib/error.ts";
-import { EXIT_STATUS } from "../../../lib/exit-status.ts";
-import type { FormatOptions } from "../../../lib/table/format.ts";
-import { counted, listed, NAMES } from "../../../lib/text.ts";
-import { type ManageOptions, manageMachines } from "../../../manage/manage.ts";
-import { IN_FLIGHT, managedBack } from "../../../manage/manage-back.ts";
-import { readMachines } from "../../../manage/manage-file.ts";
-import type { ManageRequest, ServerWishes } from "../../../model/ironic/manage.ts";
-import { nextCommand } from "../../../run/next.ts";
-import { io } from "../../io.ts";
-import { createEvents } from "../../print/events.ts";
-import { printView } from "../../print/out.ts";
-import { managedView } from "../../views/nodes.ts";
-import { gatherSkipped } from "../../views/skipped-rows.ts";
-import { exitWith, note, printMessage, sinkOf, type Voice } from "../shared.ts";
+import { MigrationError } from "../../lib/error.ts";
+import { EXIT_STATUS } from "../../lib/exit-status.ts";
+import type { FormatOptions } from "../../lib/table/format.ts";
+import { counted, listed, NAMES } from "../../lib/text.ts";
+import type { AdoptableOptions } from "../../manage/adoptable.ts";
+import type { ManageOptions } from "../../manage/manage.ts";
+import type { ManageRequest, ServerWishes } from "../../model/ironic/manage.ts";
+import { nextCommand } from "../../run/next.ts";
+import type { SwitchOptions } from "../../switchover/switchover.ts";
+import type { SparesOptions } from "../../switchover/switchover-plan.ts";
+import { io } from "../io.ts";
+import { createEvents } from "../print/events.ts";
+import { printView } from "../print/out.ts";
+import {
+  adoptableView,
+  differencesView,
+  managedView,
+  sparesView,
+  stepsView,
+} from "../views/nodes.ts";
+import { gatherSkipped } from "../views/skipped-rows.ts";
+import { exitWith, type ListArgs, note, printMessage, sinkOf, type Voice } from "./shared.ts";
+
+type SparesArgs = Parameters<typeof sparesCommand>[0] & { readonly spares: boolean };
+
+export function nodeListCommand(
+  args: Parameters<typeof adoptableCommand>[0] & SparesArgs,
+): Promise<void> {
+  return args.spares ? sparesCommand(args) : adoptableCommand(args);
+}
+
+/** The older command, which performs a switchover or lists spares. */
+export function nodeSwitchoverCommand(
+  args: Omit<SwitchoverArgs, "run" | "machine"> &
+    SparesArgs & { readonly machine?: string; readonly run?: string },
+): Promise<void> {
+  if (args.spares) return sparesCommand(args);
+  const { machine = "", run = "" } = args;
+  return switchoverCommand({ ...args, machine, run });
+}
+
+async function sparesCommand(
+  args: ListArgs & SparesOptions & { readonly all: boolean },
+): Promise<void> {
+  const { listSpares } = await import("../../switchover/switchover-plan.ts");
+  const short = await listSpares(args, sinkOf(args), (classes) =>
+    printView(sparesView(classes, args.all), args),
+  );
+  if (short) exitWith(EXIT_STATUS.differs.status);
+}
+
+export async function adoptableCommand(args: ListArgs & AdoptableOptions): Promise<void> {
+  const { listAdoptable } = await import("../../manage/adoptable.ts");
+  await listAdoptable(args, sinkOf(args), (rows) => printView(adoptableView(rows, args.all), args));
+}
+
+interface SwitchoverArgs
+  extends Voice,
+    Omit<FormatOptions, "allRows">,
+    Omit<SwitchOptions, "source"> {
+  readonly machine: string;
+  /** The destination, as the second argument. */
+  readonly name?: string;
+}
+
+export async function switchoverCommand(args: SwitchoverArgs): Promise<void> {
+  const { machine: source, name, dryRun } = args;
+  const destination = args.destination ?? name;
+  const options: SwitchOptions = {
+    ...{ ...args, source },
+    ...(destination !== undefined && { destination }),
+  };
+  const { switchOver } = await import("../../switchover/switchover.ts");
+  const shows: Parameters<typeof switchOver>[1] = {
+    steps: (rows) => printView(stepsView(rows), args),
+    async differences(rows) {
+      if (rows.length > 0) await printView(differencesView(rows), args);
+    },
+  };
+  const ended = await switchOver(options, shows, sinkOf(args));
+  if (!ended) {
+    note(args, "Stopped. To resume, run the same command again. To undo it, run rollback.");
+    exitWith(EXIT_STATUS.interrupted.status);
+  }
+  if (!dryRun && ended) printMessage(args, `Next: ${nextCommand("verify", args)}`);
+}
 
 interface ManageArgs
   extends Voice,
@@ -36,7 +107,10 @@ interface ManageArgs
 export async function manageCommand(args: ManageArgs): Promise<void> {
   const { nova: _, ...rest } = args;
   const nova = novaOf(args);
+  const { readMachines } = await import("../../manage/manage-file.ts");
   const all = args.from === undefined ? [manageRequestFrom(args)] : readMachines(args.from);
+  const { IN_FLIGHT } = await import("../../manage/manage-back.ts");
+  const { manageMachines } = await import("../../manage/manage.ts");
   const emit = createEvents(io().stderr);
   const { rows, stopped, broke, leftovers, inUse } = await manageMachines(
     all,
@@ -85,6 +159,7 @@ export async function unmanageCommand(
   args: ManageArgs & { readonly machine: string },
 ): Promise<void> {
   const skipped = gatherSkipped(args);
+  const { managedBack } = await import("../../manage/manage-back.ts");
   await managedBack({ ...args, all: false, node: [args.machine] }).back(sinkOf(args), skipped.add);
   await printView(skipped.view(), args);
   if (skipped.any()) exitWith(EXIT_STATUS.differs.status);

@@ -20,7 +20,7 @@ import type { StatusArgs } from "./options/status.ts";
 import { EVERY } from "./views/every-row.ts";
 import { computesText, takenOverText, UNCOMPARED, verifiedText } from "./views/verify.ts";
 
-/** What the commands do for a kind of run. Its code is loaded when it is called. */
+/** A kind of run for the commands. Its code is loaded when it is called. */
 interface RunKind {
   readonly status: (
     run: RunFolder,

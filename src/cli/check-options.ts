@@ -1,5 +1,5 @@
 import { MigrationError } from "../lib/error.ts";
-import { didYouMean, nearest } from "../lib/table/nearest.ts";
+import { didYouMean, nearest } from "../lib/table/match.ts";
 import { CONNECTIONS, kebab } from "../run/next.ts";
 import { isSpecified } from "./connections.ts";
 import { io } from "./io.ts";

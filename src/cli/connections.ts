@@ -36,24 +36,14 @@ type Args = { [name: string]: unknown };
  *
  * @param usual options that have their default value
  */
-export function addConnections(
+export async function addConnections(
   args: Args,
   declared: Declared,
   usual: object = {},
-): Promise<void> | undefined {
-  const options = Object.keys(declared.options ?? {});
-  if (!options.some((name) => name === "run" || CONNECTIONS.includes(name))) return undefined;
-  const path = fileOf(args);
-  if (path === null && savedAt(args) === null) return undefined;
-  return addFrom(path, args, declared, usual);
-}
-
-async function addFrom(
-  path: string | null,
-  args: Args,
-  declared: Declared,
-  usual: object,
 ): Promise<void> {
+  const options = Object.keys(declared.options ?? {});
+  if (!options.some((name) => name === "run" || CONNECTIONS.includes(name))) return;
+  const path = fileOf(args);
   const isSilent = (option: string) => args[option] === undefined || option in usual;
   const specified = LOCATIONS.filter((name) => isSpecified(args, name));
   const isExplicit = specified.length > 0;
@@ -114,11 +104,10 @@ function fill(
   if (args.quiet === true || (found.length === 0 && without === "")) return;
   // A saved decision is always printed.
   const listed = isExplicit ? found : found.filter(([option]) => !CONNECTIONS.includes(option));
-  const parts = [namesOf(listed), without].filter((text) => text !== "");
-  const text = [`Connections: ${file}`, parts.join("; ")].filter((one) => one !== "").join(": ");
-  const once = parts.length === 0 ? file : text;
-  if (reported.get(io())?.has(once)) return;
-  reported.set(io(), new Set([...(reported.get(io()) ?? []), once]));
+  const details = [namesOf(listed), without].filter((text) => text !== "").join("; ");
+  const text = `Connections: ${file}${details === "" ? "" : `: ${details}`}`;
+  if (reported.get(io())?.has(text)) return;
+  reported.set(io(), new Set([...(reported.get(io()) ?? []), text]));
   printNotice(text);
 }
 
@@ -150,7 +139,7 @@ function fillable(
   );
 }
 
-/** Reported files. Each stage of `run` reads them again. */
+/** Printed texts. Each stage of `run` reads the files again. */
 const reported = new WeakMap<Io, ReadonlySet<string>>();
 
 /** Named on the command line, by the variable, or in this folder; otherwise null. */

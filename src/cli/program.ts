@@ -1,6 +1,6 @@
 import yargs from "yargs";
 import { MigrationError } from "../lib/error.ts";
-import { didYouMean, nearest } from "../lib/table/nearest.ts";
+import { didYouMean, nearest } from "../lib/table/match.ts";
 import { CHECK_STATUS } from "../model/check.ts";
 import { topics } from "../run/files/manual.ts";
 import { kebab } from "../run/next.ts";

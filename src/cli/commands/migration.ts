@@ -8,8 +8,7 @@ import { openSnapshot, SNAPSHOT } from "../../run/run.ts";
 import { AFTER } from "../../window/runner/after.ts";
 import { printView } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
-import { powerView, summary } from "../views/power.ts";
-import { groups } from "../views/power-groups.ts";
+import { groups, powerView, summary } from "../views/power.ts";
 import { snapshotView } from "../views/show.ts";
 import { verifiedText } from "../views/verify.ts";
 import {

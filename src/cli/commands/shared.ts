@@ -1,8 +1,7 @@
 import { paintText } from "../../lib/table/colour.ts";
-import { foldText } from "../../lib/table/fold.ts";
 import type { FormatOptions } from "../../lib/table/format.ts";
 import type { View } from "../../lib/table/table.ts";
-import { visibleLines } from "../../lib/table/text.ts";
+import { foldText, visibleLines } from "../../lib/table/text.ts";
 import { shellArgument } from "../../lib/text.ts";
 import type { Watching } from "../../migrate/hosts/nova-target.ts";
 import { machineFinder } from "../../migrate/plan/machine-finder.ts";

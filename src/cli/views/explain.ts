@@ -1,7 +1,7 @@
 import { MigrationError } from "../../lib/error.ts";
 import { EXIT_STATUS, type ExitName } from "../../lib/exit-status.ts";
 import { REFUSALS } from "../../lib/refusals.ts";
-import { didYouMean, nearest } from "../../lib/table/nearest.ts";
+import { didYouMean, nearest } from "../../lib/table/match.ts";
 import type { View } from "../../lib/table/table.ts";
 import { FINDINGS, type FindingCode, type FindingKind } from "../../model/findings.ts";
 

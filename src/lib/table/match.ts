@@ -2,7 +2,6 @@ import { MigrationError } from "../error.ts";
 import { grouped } from "../grouped.ts";
 import type { Json } from "../json.ts";
 import { cellText } from "./data.ts";
-import { didYouMean, nearest } from "./nearest.ts";
 
 /**
  * Filters rows. Patterns of one column are alternatives, and all columns must match. A cell with
@@ -61,4 +60,31 @@ function patternOf(value: string): RegExp {
   const pattern = /^[ed]\d{3}$/i.test(value) ? `N2I-${value}` : value;
   const parts = pattern.split("*").map((part) => part.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
   return new RegExp(`^${parts.join(".*")}$`, "is");
+}
+
+/** At most three names that differ in one or two characters, the nearest first. */
+export function nearest(input: string, names: readonly string[]): readonly string[] {
+  return names
+    .map((name) => ({ name, distance: distance(input, name) }))
+    .filter(({ distance }) => distance <= 2)
+    .sort((left, right) => left.distance - right.distance)
+    .slice(0, 3)
+    .map(({ name }) => name);
+}
+
+/** A question to put before a fix. Empty without names. */
+export const didYouMean = (near: readonly string[]): string =>
+  near.length === 0 ? "" : `Did you mean ${near.join(" or ")}? `;
+
+function distance(left: string, right: string): number {
+  let above = Array.from({ length: right.length + 1 }, (_, at) => at);
+  for (const [row, one] of [...left].entries()) {
+    const line = [row + 1];
+    for (const [at, other] of [...right].entries()) {
+      const changed = (above[at] ?? 0) + (one === other ? 0 : 1);
+      line.push(Math.min(changed, (above[at + 1] ?? 0) + 1, (line[at] ?? 0) + 1));
+    }
+    above = line;
+  }
+  return above.at(-1) ?? 0;
 }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { powerView, summary } from "../../../src/cli/views/power.ts";
-import { groups, subnetOf, vendorOf } from "../../../src/cli/views/power-groups.ts";
+import { groups, powerView, subnetOf, summary, vendorOf } from "../../../src/cli/views/power.ts";
 import { live } from "../../../src/migrate/power/rules/gate.ts";
 import { type PowerReading, type PowerVerdict, unread } from "../../../src/model/power.ts";
 import { collector, printRows } from "../../window/report/collect.ts";

@@ -19,7 +19,7 @@ import {
   type Talk,
   type Timers,
 } from "./talk.ts";
-import { type Mux, openMux } from "./transport.ts";
+import { openMux } from "./transport.ts";
 
 export interface ConnectOptions
   extends Pick<BmcTarget, "port" | "suite" | "level">,
@@ -59,44 +59,29 @@ export async function connect(
   }: ConnectOptions = {},
 ): Promise<BmcSession> {
   signal.throwIfAborted();
-  const mux = openMux();
-  try {
-    return await connectOver(mux, { address, ...login, ...settings }, { deadline, signal }, clock);
-  } catch (error) {
-    await mux.close();
-    throw error;
-  }
-}
-
-async function connectOver(
-  mux: Mux,
-  target: BmcTarget,
-  limits: Limits,
-  clock: Timers,
-): Promise<BmcSession> {
   const startedAt = clock.now();
-  const reached = await openLine(mux, target, limits);
-  if ("verdict" in reached) throw new IpmiError(reached.verdict, reached.detail);
-  const { line, secrets } = reached;
-  const talk = startTalk(line, clock, SYSTEM_CHANCE, {
-    deadline: limits.deadline - (clock.now() - startedAt),
-    signal: limits.signal,
-  });
-  let session: BmcSession | null = null;
+  const target = { address, ...login, ...settings };
+  const mux = openMux();
+  let talk: Talk | null = null;
+  const end = async (): Promise<void> => {
+    talk?.end();
+    await mux.close();
+  };
   try {
+    const reached = await openLine(mux, target, { deadline, signal });
+    if ("verdict" in reached) throw new IpmiError(reached.verdict, reached.detail);
+    const { line, secrets } = reached;
+    const remaining = deadline - (clock.now() - startedAt);
+    talk = startTalk(line, clock, SYSTEM_CHANCE, { deadline: remaining, signal });
     const options = optionsFor(target, SESSION_DEFAULTS);
-    const { opened, diagnosis } = await establish(talk, line, secrets, options, keep);
+    const establishing = establish(talk, line, secrets, options, keep);
+    const { opened, diagnosis } = await establishing.finally(() => wipe(secrets));
     if (opened === null) throw new IpmiError(diagnosis.verdict, diagnosis.detail);
     const { suite, level, found } = opened;
-    const end = async (): Promise<void> => {
-      talk.end();
-      await mux.close();
-    };
-    session = { suite, level, ...commandsOf(found, talk, limits.deadline, end) };
-    return session;
-  } finally {
-    wipe(secrets);
-    if (session === null) talk.end();
+    return { suite, level, ...commandsOf(found, talk, deadline, end) };
+  } catch (error) {
+    await end();
+    throw error;
   }
 }
 

@@ -148,10 +148,6 @@ function failed(stage: LoginStage, refused: Refused | null): LoginFailure {
     : { kind: "status", stage, status: refused.status };
 }
 
-/** Content of the answers if the BMC accepts. */
-type Opened = { readonly bmcSession: Buffer; readonly algorithms: readonly number[] };
-type Rakp2 = { readonly bmcRandom: Buffer; readonly guid: Buffer; readonly mac: Buffer };
-type Rakp4 = { readonly icv: Buffer };
 /** RMCP+ status, never 0. */
 type Refused = { readonly status: number };
 
@@ -187,45 +183,42 @@ export function rakp3(tag: number, bmcSession: Buffer, mac: Buffer): Buffer {
 }
 
 /** Null if it is truncated or not for this login (tag, session). */
-export function parseOpened(packet: Packet, tag: number, session: Buffer): Opened | Refused | null {
-  const { payload } = packet;
-  const refused = statusOf(packet, PAYLOAD.openResponse, tag, session);
-  if (refused !== "agrees" || payload.length < 36) return asRefusal(refused);
-  return {
+export function parseOpened(packet: Packet, tag: number, session: Buffer) {
+  return answerOf(packet, [PAYLOAD.openResponse, 36], tag, session, (payload) => ({
     bmcSession: Buffer.from(payload.subarray(8, 12)),
     algorithms: [16, 24, 32].map((at) => payload.readUInt8(at) & 0x3f),
-  };
+  }));
 }
 
-export function parseRakp2(packet: Packet, tag: number, session: Buffer): Rakp2 | Refused | null {
-  const { payload } = packet;
-  const refused = statusOf(packet, PAYLOAD.rakp2, tag, session);
-  if (refused !== "agrees" || payload.length < 40) return asRefusal(refused);
-  const [bmcRandom, guid] = [payload.subarray(8, 24), payload.subarray(24, 40)];
-  return { bmcRandom, guid, mac: payload.subarray(40) };
+export function parseRakp2(packet: Packet, tag: number, session: Buffer) {
+  return answerOf(packet, [PAYLOAD.rakp2, 40], tag, session, (payload) => ({
+    bmcRandom: payload.subarray(8, 24),
+    guid: payload.subarray(24, 40),
+    mac: payload.subarray(40),
+  }));
 }
 
-export function parseRakp4(packet: Packet, tag: number, session: Buffer): Rakp4 | Refused | null {
-  const refused = statusOf(packet, PAYLOAD.rakp4, tag, session);
-  return refused === "agrees" ? { icv: packet.payload.subarray(8) } : asRefusal(refused);
+export function parseRakp4(packet: Packet, tag: number, session: Buffer) {
+  const read = (payload: Buffer) => ({ icv: payload.subarray(8) });
+  return answerOf(packet, [PAYLOAD.rakp4, 8], tag, session, read);
 }
 
-function asRefusal(refused: Refused | "agrees" | null): Refused | null {
-  return refused === "agrees" ? null : refused;
-}
-
-/** A refusal may end after its status (ipmi_sim), or have zeros as session id. */
-function statusOf(
+/**
+ * A refusal may end after its status (ipmi_sim), or have zeros as session id.
+ * @param least bytes of an answer that agrees
+ */
+function answerOf<T>(
   { type, signed, encrypted, payload }: Packet,
-  expectedType: number,
+  [expectedType, least]: readonly [type: number, least: number],
   tag: number,
   session: Buffer,
-): Refused | "agrees" | null {
+  read: (payload: Buffer) => T,
+): T | Refused | null {
   if (type !== expectedType || signed || encrypted) return null;
   if (payload.length < 2 || payload[0] !== tag) return null;
   const isMatching = payload.length >= 8 && payload.subarray(4, 8).equals(session);
   const unnamed = payload.length < 8 || payload.readUInt32LE(4) === 0;
   const status = payload.readUInt8(1);
-  if (status === 0) return isMatching ? "agrees" : null;
+  if (status === 0) return isMatching && payload.length >= least ? read(payload) : null;
   return isMatching || unnamed ? { status } : null;
 }

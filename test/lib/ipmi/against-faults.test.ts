@@ -4,8 +4,8 @@ import { askAll } from "../../../src/lib/ipmi/index.ts";
 import { quickClock } from "../../lab/bmc/quick-clock.ts";
 import { withBmcs } from "../../lab/bmc/with-farm.ts";
 import { bound } from "../../support/bmc/addresses.ts";
-import { askAllOf } from "./ask-lab.ts";
-import { busy } from "./sim-bmc.ts";
+import { busy } from "./sim.ts";
+import { askAllOf } from "./udp-bmc.ts";
 
 /** What the network can do to datagrams, besides some faults of session.test.ts. */
 const FAULTS = [

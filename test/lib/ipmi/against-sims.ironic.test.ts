@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { answered, openSession, payloadOf } from "../../lab/bmc/raw.ts";
 import { type PyghmiBmc, startIpmiSim, startPyghmi } from "../../lab/bmc/sims.ts";
 import { needsTools } from "../../lab/bmc/tools.ts";
-import { askAllOf, askOne } from "./ask-lab.ts";
+import { askAllOf, askOne } from "./udp-bmc.ts";
 
 const password = "s3cret-Passw0rd";
 

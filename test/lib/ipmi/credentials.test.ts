@@ -7,8 +7,7 @@ import { credentials, readAsFile, wipe } from "../../../src/lib/ipmi/login.ts";
 import { QUICK } from "../../lab/bmc/quick-clock.ts";
 import type { BmcOptions } from "../../support/bmc/options.ts";
 import { holds } from "../../support/seeded.ts";
-import { ask } from "./sim-ask.ts";
-import { busy, hex } from "./sim-bmc.ts";
+import { ask, busy, hex } from "./sim.ts";
 import { udpBmc } from "./udp-bmc.ts";
 
 const CASES: readonly (readonly [string, string])[] = [

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { BmcVerdict } from "../../../src/lib/ipmi/index.ts";
 import type { BmcOptions } from "../../support/bmc/options.ts";
-import { type Asking, ask } from "./sim-ask.ts";
-import { busy, hex, limited } from "./sim-bmc.ts";
+import { type Asking, ask, busy, hex, limited } from "./sim.ts";
 
 /** What is wrong, and what may be said of it when time is short; with time enough the first. */
 const FAULTS: readonly (readonly [string, Partial<BmcOptions>, Asking, readonly BmcVerdict[]])[] = [

@@ -18,9 +18,7 @@ import {
   unwrap15,
 } from "../../../src/lib/ipmi/wire.ts";
 import { holds } from "../../support/seeded.ts";
-import { LOGIN, simBmc } from "./sim-bmc.ts";
-import { simChance, simClock } from "./sim-clock.ts";
-import { GOOD_NETWORK, simLine } from "./sim-line.ts";
+import { GOOD_NETWORK, LOGIN, simBmc, simChance, simClock, simLine } from "./sim.ts";
 import { captured } from "./vectors.ts";
 
 const CAPTURED = captured();

@@ -7,7 +7,7 @@ import type { BmcTarget } from "../../../src/lib/ipmi/index.ts";
 import { SESSION_DEFAULTS } from "../../../src/lib/ipmi/session.ts";
 import { HEADER, PAYLOAD, parsePacket } from "../../../src/lib/ipmi/wire.ts";
 import { QUICK } from "../../lab/bmc/quick-clock.ts";
-import { LOGIN, simBmc } from "./sim-bmc.ts";
+import { LOGIN, simBmc } from "./sim.ts";
 import { muxOf } from "./udp-bmc.ts";
 
 const LIMITS = { deadline: 6000, signal: new AbortController().signal };

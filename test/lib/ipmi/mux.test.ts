@@ -6,7 +6,7 @@ import { askOver } from "../../../src/lib/ipmi/ask.ts";
 import { SESSION_DEFAULTS } from "../../../src/lib/ipmi/session.ts";
 import type { Mux } from "../../../src/lib/ipmi/transport.ts";
 import { QUICK } from "../../lab/bmc/quick-clock.ts";
-import { hex } from "./sim-bmc.ts";
+import { hex } from "./sim.ts";
 import { muxOf, udpBmc } from "./udp-bmc.ts";
 
 const LIMITS = { deadline: 20_000, signal: new AbortController().signal };

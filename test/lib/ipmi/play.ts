@@ -6,7 +6,7 @@ import {
   type PowerReading,
   unread,
 } from "../../../src/model/power.ts";
-import { simClock } from "./sim-clock.ts";
+import { simClock } from "./sim.ts";
 
 interface Play {
   readonly schedule?: Partial<Schedule>;

@@ -6,9 +6,7 @@ import type { Limits } from "../../../src/lib/ipmi/index.ts";
 import { credentials } from "../../../src/lib/ipmi/login.ts";
 import type { PowerQuestion } from "../../../src/model/power.ts";
 import { byNumber, play, question, range } from "./play.ts";
-import { busy, LOGIN, simBmc } from "./sim-bmc.ts";
-import { simChance, simClock } from "./sim-clock.ts";
-import { GOOD_NETWORK, simLine } from "./sim-line.ts";
+import { busy, GOOD_NETWORK, LOGIN, simBmc, simChance, simClock, simLine } from "./sim.ts";
 
 test("failures are asked again when no other waits for its first turn, and refusals never", async () => {
   const verdicts = ["unreachable", "busy", "no-slots", "protocol-error"] as const;

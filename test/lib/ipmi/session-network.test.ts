@@ -7,10 +7,19 @@ import { credentials } from "../../../src/lib/ipmi/login.ts";
 import type { Line } from "../../../src/lib/ipmi/talk.ts";
 import { PAYLOAD, parsePacket } from "../../../src/lib/ipmi/wire.ts";
 import type { BmcOptions } from "../../support/bmc/options.ts";
-import { ask } from "./sim-ask.ts";
-import { busy, hex, LOGIN, limited, simBmc } from "./sim-bmc.ts";
-import { type SimClock, simChance, simClock } from "./sim-clock.ts";
-import { GOOD_NETWORK, simLine } from "./sim-line.ts";
+import {
+  ask,
+  busy,
+  GOOD_NETWORK,
+  hex,
+  LOGIN,
+  limited,
+  type SimClock,
+  simBmc,
+  simChance,
+  simClock,
+  simLine,
+} from "./sim.ts";
 
 type PowerAnswer = Awaited<ReturnType<typeof askPower>>;
 

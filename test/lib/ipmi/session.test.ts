@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { BmcVerdict } from "../../../src/lib/ipmi/index.ts";
 import type { BmcOptions } from "../../support/bmc/options.ts";
-import { type Asking, ask } from "./sim-ask.ts";
-import { busy, hex, known, LOGIN, limited } from "./sim-bmc.ts";
+import { type Asking, ask, busy, hex, known, LOGIN, limited } from "./sim.ts";
 
 test("a healthy BMC tells its power in nine round trips, and its session is closed", async () => {
   for (const power of [true, false]) {

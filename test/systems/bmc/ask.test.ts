@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import type { PowerProbe } from "../../../src/model/power.ts";
 import { askQuestions, openNative } from "../../../src/systems/bmc/power-ask.ts";
 import { stream } from "../../lib/ipmi/play.ts";
-import { LOGIN } from "../../lib/ipmi/sim-bmc.ts";
+import { LOGIN } from "../../lib/ipmi/sim.ts";
 import { udpBmc } from "../../lib/ipmi/udp-bmc.ts";
 
 const LIMITS = { deadline: 5000, signal: new AbortController().signal };

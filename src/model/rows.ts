@@ -2,10 +2,7 @@ import { grouped } from "../lib/grouped.ts";
 
 type Index<T> = (value: string | number | null) => readonly T[];
 
-const INDEXES = new WeakMap<
-  object,
-  Map<PropertyKey, { readonly length: number; readonly of: unknown }>
->();
+const INDEXES = new WeakMap<object, Map<PropertyKey, unknown>>();
 const NONE: readonly never[] = [];
 
 /** Rows by a column, in order, not case-sensitive, without empty values. Cached by column. */
@@ -13,10 +10,10 @@ export function index<T extends object>(rows: readonly T[], column: keyof T): In
   const existing = INDEXES.get(rows) ?? new Map();
   INDEXES.set(rows, existing);
   const made = existing.get(column);
-  if (made?.length === rows.length) return made.of as Index<T>; // created below for the same column
+  if (made !== undefined) return made as Index<T>; // created below for the same column
   const found = grouped(rows, (row) => keyOf(row[column]));
   const of: Index<T> = (value) => (keyOf(value) === "" ? NONE : (found.get(keyOf(value)) ?? NONE));
-  existing.set(column, { length: rows.length, of });
+  existing.set(column, of);
   return of;
 }
 

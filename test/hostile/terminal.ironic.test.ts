@@ -2,18 +2,13 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { MAIN, quoted, runs, startProgram } from "./cli.ts";
-import { type Deployment, deployFiles } from "./deployment.ts";
+import { MAIN, quoted, startProgram } from "./cli.ts";
+import { type Deployment, deployFiles, plannedFiles } from "./deployment.ts";
 import { digest } from "./digest.ts";
-import { SITE, SMALL, tenant } from "./fleet.ts";
+import { SMALL, tenant } from "./fleet.ts";
 
-async function planned(t: TestContext): Promise<Deployment> {
-  const nodes = [tenant(1), tenant(2)];
-  const made = await deployFiles(t, { ...SMALL, nova_bm: { nodes }, site: SITE });
-  await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
-  await runs(0, ["plan", ...made.at, ...made.reader, ...made.plan, "-q"]);
-  return made;
-}
+const planned = (t: TestContext): Promise<Deployment> =>
+  plannedFiles(t, { ...SMALL, nova_bm: { nodes: [tenant(1), tenant(2)] } });
 
 test("a result that could not be written is no success", async (t) => {
   const made = await planned(t);

@@ -1,4 +1,3 @@
-import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import type { FormatOptions } from "../../lib/table/format.ts";
 import { manualPage, topics } from "../../run/files/manual.ts";
 import { printView } from "../print/out.ts";
@@ -19,5 +18,5 @@ export async function explainCommand({
 
 export async function demoCommand({ keep }: { readonly keep?: string }): Promise<void> {
   const { demo } = await import("../../demo/demo.ts");
-  if (!(await demo(print, keep))) exitWith(EXIT_STATUS.failed.status);
+  if (!(await demo(print, keep))) exitWith("failed");
 }

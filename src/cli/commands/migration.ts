@@ -1,4 +1,3 @@
-import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import { counted, listed, NAMES } from "../../lib/text.ts";
 import type { ApplyOptions } from "../../migrate/apply/apply.ts";
 import type { ExtractRequest } from "../../migrate/extract/extract.ts";
@@ -75,8 +74,7 @@ export async function powerCommand(args: ListArgs & PowerRequest): Promise<void>
   );
   printMessage(args, `Saved ${args.run}/power.jsonl (sha256 ${done.sha256.slice(0, 12)}).`);
   printMessage(args, AFTER.power(args, counts.machines > good, noConf));
-  if (Object.keys(counts.verdicts).some((verdict) => verdict !== "ok"))
-    exitWith(EXIT_STATUS.partial.status);
+  if (Object.keys(counts.verdicts).some((verdict) => verdict !== "ok")) exitWith("partial");
 }
 
 export async function applyCommand(args: ListArgs & WatchArgs & ApplyOptions): Promise<void> {
@@ -92,6 +90,6 @@ export async function applyCommand(args: ListArgs & WatchArgs & ApplyOptions): P
       `${counted(failed, "machine")} failed. Fix the listed causes, then run: ${again}\nIf the plan is wrong for a machine, run rollback --node UUID, then plan and apply again.`,
     );
   printMessage(args, AFTER.apply(args));
-  if (partial) exitWith(EXIT_STATUS.partial.status);
-  else if (!equal) exitWith(EXIT_STATUS.differs.status);
+  if (partial) exitWith("partial");
+  else if (!equal) exitWith("differs");
 }

@@ -1,5 +1,4 @@
 import { MigrationError } from "../../lib/error.ts";
-import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import type { FormatOptions } from "../../lib/table/format.ts";
 import { counted, listed, NAMES } from "../../lib/text.ts";
 import type { AdoptableOptions } from "../../manage/adoptable.ts";
@@ -46,7 +45,7 @@ async function sparesCommand(
   const short = await listSpares(args, sinkOf(args), (classes) =>
     printView(sparesView(classes, args.all), args),
   );
-  if (short) exitWith(EXIT_STATUS.differs.status);
+  if (short) exitWith("differs");
 }
 
 export async function adoptableCommand(args: ListArgs & AdoptableOptions): Promise<void> {
@@ -80,7 +79,7 @@ export async function switchoverCommand(args: SwitchoverArgs): Promise<void> {
   const ended = await switchOver(options, shows, sinkOf(args));
   if (!ended) {
     note(args, "Stopped. To resume, run the same command again. To undo it, run rollback.");
-    exitWith(EXIT_STATUS.interrupted.status);
+    exitWith("interrupted");
   }
   if (!dryRun && ended) printMessage(args, `Next: ${nextCommand("verify", args)}`);
 }
@@ -135,7 +134,7 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
         args,
         `Not rolled back. Resolve the reason listed for each node, then run: ${nextCommand("rollback", args)} ${remaining.map((id) => `--node ${id}`).join(" ")}`,
       );
-    return exitWith(EXIT_STATUS.halfway.status);
+    return exitWith("halfway");
   }
   if (skipped.length === rows.length && !stopped)
     throw new MigrationError(
@@ -152,7 +151,7 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
       `Run the same command again: it removes this run's mark from the nodes in service${skipped.length > 0 || stopped ? ", and retries the others" : ""}.`,
     );
   if (stopped) note(args, "Stopped. To resume, run the same command again.");
-  if (skipped.length + marked.length > 0 || stopped) exitWith(EXIT_STATUS.partial.status);
+  if (skipped.length + marked.length > 0 || stopped) exitWith("partial");
 }
 
 export async function unmanageCommand(
@@ -162,7 +161,7 @@ export async function unmanageCommand(
   const { managedBack } = await import("../../manage/manage-back.ts");
   await managedBack({ ...args, all: false, node: [args.machine] }).back(sinkOf(args), skipped.add);
   await printView(skipped.view(), args);
-  if (skipped.any()) exitWith(EXIT_STATUS.differs.status);
+  if (skipped.any()) exitWith("differs");
 }
 
 /** The options for Nova; null if the records are Ironic allocations. */

@@ -1,4 +1,3 @@
-import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import { drawer, EXAMPLES, SCREENFUL } from "../../lib/table/groups.ts";
 import type { ConnectionOptions } from "../../migrate/flavors/flavor-api.ts";
 import type { NovaRequest } from "../../migrate/hosts/nova-plan.ts";
@@ -102,10 +101,10 @@ export async function planCommand(args: PlanArgs): Promise<void> {
     `Saved ${path} (sha256 ${made.sha256.slice(0, 12)}). Valid as long as source and target remain unchanged.\n${AFTER.plan(args, counts, made.header.made_from.power !== null && !requiresPower(counts))}`,
   );
   // CI detects by this status that nothing would be loaded.
-  if (loadable(counts) === 0 && isBlockedPlan(counts)) return exitWith(EXIT_STATUS.empty.status);
+  if (loadable(counts) === 0 && isBlockedPlan(counts)) return exitWith("empty");
   const { hosts = 0, flavors = 0, api = 0 } = nova ?? {};
   const rows = counts.nodes + counts.ports + hosts + flavors + api;
-  if (args.detailedExitcode && rows > 0) exitWith(EXIT_STATUS.differs.status);
+  if (args.detailedExitcode && rows > 0) exitWith("differs");
 }
 
 const ORDER: readonly Verdict[] = [

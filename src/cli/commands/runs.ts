@@ -1,4 +1,3 @@
-import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import { openRun } from "../../run/files/run-folder.ts";
 import type { HostVerifyOptions } from "../../takeover/host-verify.ts";
 import { kindFor, type RunVerified, verifiedBy } from "../kinds.ts";
@@ -43,7 +42,7 @@ export async function verifyHostsCommand(args: ListArgs & HostVerifyOptions) {
 
 function printVerified(args: Voice, { texts, equal }: RunVerified): void {
   for (const text of texts) (text.startsWith("Next: ") ? printMessage : note)(args, text);
-  if (!equal) exitWith(EXIT_STATUS.differs.status);
+  if (!equal) exitWith("differs");
 }
 
 export async function rollbackCommand(args: RollbackArgs): Promise<void> {
@@ -61,5 +60,5 @@ export async function rollbackCommand(args: RollbackArgs): Promise<void> {
   await printView(skipped.view(), how);
   if (ended === null) return;
   for (const note of ended.notes) printResult(args, note);
-  if (skipped.any() || ended.noNova) exitWith(EXIT_STATUS.differs.status);
+  if (skipped.any() || ended.noNova) exitWith("differs");
 }

@@ -1,3 +1,4 @@
+import { EXIT_STATUS, type ExitName } from "../../lib/exit-status.ts";
 import { paintText } from "../../lib/table/colour.ts";
 import type { FormatOptions } from "../../lib/table/format.ts";
 import type { View } from "../../lib/table/table.ts";
@@ -241,8 +242,8 @@ function folded(text: string): string {
   return live ? foldText(text, width()) : text;
 }
 
-export function exitWith(status: number): void {
-  io().status = status;
+export function exitWith(status: ExitName | number): void {
+  io().status = typeof status === "number" ? status : EXIT_STATUS[status].status;
 }
 
 export function painted(text: string): string {

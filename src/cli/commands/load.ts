@@ -30,7 +30,7 @@ import { bootOptions, finishOptions, handoverOptions } from "../options/window/h
 import { reportOptions, retireOptions } from "../options/window/report.ts";
 import { type RunArgs, runOptions } from "../options/window/run.ts";
 import { printNotice } from "../print/events.ts";
-import { tookText, verbosely } from "../verbose.ts";
+import { tookText } from "../print/progress.ts";
 
 /** Loads the code of a command when it runs, so that help and completion load no driver. */
 type Work = () => Promise<(args: never, program?: Argv) => Promise<void>>;
@@ -137,6 +137,13 @@ const COMMANDS: readonly Command[] = [
 /** The options that have their default value, which yargs' types do not declare. */
 function usualOf(yargs: Argv): object {
   return (yargs as unknown as { parsed: { defaulted?: object } }).parsed.defaulted ?? {};
+}
+
+/** Sets the options that `-v` implies. `verify` has its own meaning of `--all-rows`. */
+function verbosely(args: { [name: string]: unknown }, command: string): void {
+  if (args.verbose !== true) return;
+  args.progressInterval = Math.min(Number(args.progressInterval), 1);
+  if ("allRows" in args && command !== "verify") args.allRows = true;
 }
 
 function logged({ serves }: Declared, args: { readonly [name: string]: unknown }): void {

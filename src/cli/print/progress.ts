@@ -194,3 +194,18 @@ export function duration(milliseconds: number): string {
   if (minutes < 60) return `${minutes} min ${two(seconds % 60)} s`;
   return `${Math.floor(minutes / 60)} h ${two(minutes % 60)} min`;
 }
+
+const stages = new WeakMap<object, (readonly [title: string, took: number])[]>();
+
+export function took(title: string, milliseconds: number): void {
+  const ended = stages.get(io()) ?? [];
+  ended.push([title, milliseconds]);
+  stages.set(io(), ended);
+}
+
+/** The duration of each stage for `-v`; null without stages. */
+export function tookText(): string | null {
+  const ended = stages.get(io()) ?? [];
+  if (ended.length === 0) return null;
+  return `Took: ${ended.map(([title, time]) => `${title} ${duration(time)}`).join(", ")}.`;
+}

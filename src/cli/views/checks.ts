@@ -38,21 +38,12 @@ function mergeRows(rows: readonly CheckRow[]): readonly Box[] {
   );
 }
 
-interface Most {
-  readonly failure: number;
-  readonly warning: number;
-}
+/** Maximum lines of each detail. */
+type Most = readonly [failure: number, warning: number];
 
-const EVERY = Number.POSITIVE_INFINITY;
-const ALL: Most = { failure: EVERY, warning: EVERY };
-const MILD: Most = { failure: EVERY, warning: 1 };
-const CUTS: readonly Most[] = [
-  { failure: EVERY, warning: 3 },
-  MILD,
-  { failure: 3, warning: 1 },
-  { failure: 2, warning: 1 },
-  { failure: 1, warning: 1 },
-];
+const ALL: Most = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+const MILD: Most = [Number.POSITIVE_INFINITY, 1];
+const CUTS: readonly Most[] = [[Number.POSITIVE_INFINITY, 3], MILD, [3, 1], [2, 1], [1, 1]];
 
 /** Lines for a page of 60 with the surrounding lines. */
 const PAGE = 55;
@@ -63,7 +54,7 @@ function drawn(rows: readonly Box[], most: Most): string {
     ...rows.map(({ titles, result, details }) => [
       ...wrap(`Check: ${titles.join(", ")}`, DETAILS.width),
       `Result: ${result}`,
-      ...detailLines(details ?? "None", result === "Failure" ? most.failure : most.warning),
+      ...detailLines(details ?? "None", result === "Failure" ? most[0] : most[1]),
     ]),
   ];
   const width = Math.max(...cells.flat().map(displayWidth));

@@ -18,24 +18,24 @@ const LAYERS: readonly (readonly string[])[] = [
 
 /** Lines of TypeScript at most, by folder of src. They may only fall; the target is 65,000 in all. */
 const CEILINGS: Readonly<Record<string, number>> = {
-  cli: 6316,
+  cli: 6144,
   demo: 210,
-  engine: 1503,
-  lib: 5660,
-  manage: 4394,
-  migrate: 12189,
-  model: 5313,
-  proxy: 661,
-  run: 3983,
-  serving: 1252,
-  switchover: 4254,
-  systems: 14857,
-  takeover: 7154,
-  window: 9665,
+  engine: 1406,
+  lib: 5623,
+  manage: 4366,
+  migrate: 11610,
+  model: 5239,
+  proxy: 637,
+  run: 3946,
+  serving: 1248,
+  switchover: 4116,
+  systems: 14266,
+  takeover: 6764,
+  window: 9267,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */
-const EXPORTED = 2682;
+const EXPORTED = 2614;
 
 /**
  * Refusals of a command line (N2I-E100) in src at most, outside the declarations of options. The number may only fall:
@@ -69,7 +69,7 @@ const NAMED_ELSEWHERE: readonly string[] = [
  */
 const LONG: Readonly<Record<string, number>> = {
   "src/lib/ipmi/policy.ts": 373,
-  "src/lib/ipmi/session.ts": 373,
+  "src/lib/ipmi/session.ts": 369,
 };
 
 /** Packages that a folder may import besides Node's own; no row: none. */

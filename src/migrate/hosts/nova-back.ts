@@ -240,8 +240,8 @@ async function newComputesOf(
 async function plannedComputesOf(plans: readonly NovaFiles[]) {
   const ids = new Set<number>();
   const machines = new Set<string>();
-  for (const nova of plans)
-    for await (const batch of nova.all())
+  for (const leg of plans.flatMap(({ steps }) => [steps("hosts"), steps("shared")]))
+    for await (const batch of leg)
       for (const { table, key, machine } of batch) {
         if (table !== "compute_nodes") continue;
         ids.add(Number(key.id));

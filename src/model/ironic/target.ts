@@ -67,7 +67,11 @@ export interface Lock {
 
 /** Reads Ironic for verify with its own queries. */
 export interface Verifier {
-  readonly rows: (nodeUuids: readonly string[]) => Promise<{
+  /** @param planned row by uuid, which may be returned itself for an equal row */
+  readonly rows: (
+    nodeUuids: readonly string[],
+    planned: (uuid: string) => Row | undefined,
+  ) => Promise<{
     readonly nodes: ReadonlyMap<string, Row>;
     /** Ports by node uuid. */
     readonly ports: ReadonlyMap<string, readonly Row[]>;

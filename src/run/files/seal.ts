@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  hash,
+  hkdfSync,
+  randomBytes,
+} from "node:crypto";
 import { type FileHandle, open, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { MigrationError, systemCode } from "../../lib/error.ts";
@@ -10,6 +17,8 @@ import type { Seal, Sealed } from "../../model/secret.ts";
 /** A multiple of three, so that its base64 is a prefix of the secret. */
 const NONCE = 12;
 const TAG = 16;
+/** Bytes of a block of SHA-256. */
+const BLOCK = 64;
 
 /**
  * Seals with AES-256-GCM. The nonce is the beginning of an HMAC over place and text, so the same
@@ -18,17 +27,15 @@ const TAG = 16;
  */
 export function createSeal(key: Buffer): Seal & { readonly id: string } {
   const encryption = subkey(key, "encryption");
-  const nonceKey = subkey(key, "nonce");
+  const mac = macWith(subkey(key, "nonce"));
   const id = createHmac("sha256", key).update("nova2ironic key").digest("hex").slice(0, 4);
 
   // NULs in the place are escaped, so that the first NUL separates it from the text.
-  const nonceOf = (clear: string, owner: string): Buffer => {
-    const text = `${owner.replaceAll("\0", "\\0")}\0${clear}`;
-    return createHmac("sha256", nonceKey).update(text).digest().subarray(0, NONCE);
-  };
+  const nonceOf = (clear: string, owner: string): string =>
+    mac(`${owner.replaceAll("\0", "\\0")}\0${clear}`).slice(0, (NONCE / 3) * 4);
 
   const seal = (clear: string, owner: string): Sealed => {
-    const nonce = nonceOf(clear, owner);
+    const nonce = Buffer.from(nonceOf(clear, owner), "base64");
     const cipher = createCipheriv("aes-256-gcm", encryption, nonce);
     const text = Buffer.concat([cipher.update(filled(clear)), cipher.final()]);
     const secret = Buffer.concat([nonce, text, cipher.getAuthTag()]).toString("base64");
@@ -49,7 +56,7 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
       throw refusal(`a secret was not sealed with this key (${id})`);
     }
     const clear = text.toString("utf8", 0, text.lastIndexOf(0x80));
-    if (!secret.startsWith(nonceOf(clear, owner).toString("base64")))
+    if (!secret.startsWith(nonceOf(clear, owner)))
       throw refusal(
         `a secret is marked for ${owner}, but was sealed for another`,
         "The file was edited. Run extract and plan again.",
@@ -62,7 +69,7 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
     // Invalid UTF-16 was sealed as another text, which `open` returns.
     isOf: ({ secret, of }, clear) =>
       secret.length === sealedLength(clear) &&
-      secret.startsWith(nonceOf(clear, of).toString("base64")) &&
+      secret.startsWith(nonceOf(clear, of)) &&
       !LONE.test(clear),
   };
 }
@@ -89,6 +96,21 @@ function filled(clear: string): Buffer {
   padded.write(clear);
   padded[length] = 0x80;
   return padded;
+}
+
+/** HMAC-SHA256 in base64. Two calls of `hash` cost half as much as an Hmac object. */
+function macWith(key: Buffer): (text: string) => string {
+  const padded = (byte: number) => Buffer.from(Buffer.concat([key], BLOCK).map((at) => at ^ byte));
+  const inner = padded(0x36);
+  const outer = Buffer.concat([padded(0x5c)], BLOCK + 32);
+  let input = inner;
+  return (text) => {
+    const length = BLOCK + Buffer.byteLength(text);
+    if (input.length < length) input = Buffer.concat([inner], 2 * length);
+    input.write(text, BLOCK);
+    outer.write(hash("sha256", input.subarray(0, length), "binary"), BLOCK, "latin1");
+    return hash("sha256", outer, "base64");
+  };
 }
 
 function subkey(key: Buffer, use: string): Buffer {

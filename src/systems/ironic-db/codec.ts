@@ -84,7 +84,7 @@ function jsonReader(): Reader {
 
 type Reader = (raw: unknown, seal: Pick<Seal, "seal">, owner: string) => Json;
 
-function readerOf({ name, type }: Column): Reader {
+export function readerOf({ name, type }: Column): Reader {
   if (isJsonColumn(name)) return jsonReader();
   switch (type) {
     case "boolean":

@@ -6,6 +6,7 @@ import type { Seal } from "../../model/secret.ts";
 import type { Database } from "../database/open.ts";
 import { keyed, read } from "../database/read.ts";
 import { askIn, blob, columnList, lower, type RawRow, text } from "../database/rows.ts";
+import { isAsPlanned } from "./as-planned.ts";
 import { decode } from "./codec.ts";
 import { traitsOf, withTraits } from "./traits.ts";
 
@@ -51,6 +52,17 @@ export function toPort(
   node_uuid = text(raw.node_uuid),
 ): Row {
   return Object.assign(decode(raw, release.port, seal, node_uuid ?? ""), { node_uuid });
+}
+
+/** A fast check. If it is false, the row is read and compared. */
+export function isWritten(
+  { release, seal }: Ironic,
+  resource: Resource,
+  raw: RawRow,
+  planned: Row | null,
+): boolean {
+  const owner = text(raw.node_uuid);
+  return planned !== null && isAsPlanned(raw, planned, release[resource], seal, owner);
 }
 
 function unique(rows: readonly RawRow[]): readonly RawRow[] {

@@ -15,7 +15,7 @@ import {
   type RawRow,
   text,
 } from "../database/rows.ts";
-import { type Ironic, readRows, toNode, toPort } from "./current.ts";
+import { type Ironic, isWritten, readRows, toNode, toPort } from "./current.ts";
 import { scannedByNode } from "./indexes.ts";
 import { TRAITS, traitsOf } from "./traits.ts";
 
@@ -196,6 +196,7 @@ function reason(step: Step, ironic: Ironic, { nodes, ports, foreign }: CurrentRo
     const foreignReason = foreign.get(integer(raw.id) ?? 0);
     if (foreignReason !== undefined) return foreignReason;
   }
+  if (isWritten(ironic, step.resource, raw, step.before)) return null;
   const row: Row = step.resource === "node" ? toNode(ironic, raw) : toPort(ironic, raw);
   const { differs } = compareRow(step.before ?? {}, row, sameSecret(ironic.seal));
   return differs.length === 0

@@ -5,12 +5,14 @@ import type { TargetIdentity } from "../../model/artefact.ts";
 import type { Outcome } from "../../model/change.ts";
 import type { Target, Verifier } from "../../model/ironic/target.ts";
 import type { Row } from "../../model/machine.ts";
+import type { Resource } from "../../model/plan.ts";
 import { indexByText } from "../database/by-text.ts";
 import { alembicHead } from "../database/identity.ts";
 import { inOrder, keyed } from "../database/read.ts";
 import { askIn, askNumber, countRows, number, type RawRow, string } from "../database/rows.ts";
 import { lockTarget } from "../database/target-lock.ts";
 import { writing } from "../database/write.ts";
+import { isAsPlanned } from "./as-planned.ts";
 import { GARBLED, MARK, UNREADABLE } from "./codec.ts";
 import { createRows } from "./create.ts";
 import { columnsOf, type Ironic, readCurrent, toNode, toPort } from "./current.ts";
@@ -135,13 +137,16 @@ async function untilUnlocked(
 
 /** Reads nodes and ports independently of the loader, its counters and the journal. */
 function createVerifier(ironic: Ironic): Verifier {
-  const { database } = ironic;
+  const { database, release, seal } = ironic;
   const portsOf = portsReader(ironic);
   return {
-    async rows(nodeUuids) {
+    async rows(nodeUuids, planned) {
       const unreadable = new Map<string, string>();
-      const read = (raw: RawRow, owner: string | null): Row => {
+      const read = (resource: Resource, raw: RawRow, owner: string | null): Row => {
         const uuid = string(raw.uuid);
+        const expected = planned(uuid);
+        if (expected !== undefined && isAsPlanned(raw, expected, release[resource], seal, owner))
+          return expected;
         const row = owner === null ? toNode(ironic, raw) : toPort(ironic, raw, owner);
         for (const column in row)
           if ((row[column] === UNREADABLE || row[column] === GARBLED) && !unreadable.has(uuid))
@@ -149,14 +154,16 @@ function createVerifier(ironic: Ironic): Verifier {
         return row;
       };
       const from = await keyed(database, "nodes", "uuid", "n");
-      const sql = `SELECT ${columnsOf(ironic, "node", "n")} FROM ${from} WHERE uuid IN (...)`;
+      const sql = `SELECT ${everything(ironic, "node", "n")} FROM ${from} WHERE uuid IN (...)`;
       const found = await askIn(database, "verifying nodes", sql, nodeUuids);
       const rows = await withTraits(ironic, found);
       const owners = new Map(rows.map(({ id, uuid }) => [number(id), string(uuid)]));
-      const nodes = new Map(rows.map((raw) => [string(raw.uuid), read(raw, null)] as const));
+      const nodes = new Map(
+        rows.map((raw) => [string(raw.uuid), read("node", raw, null)] as const),
+      );
       const ownerOf = ({ node_id }: RawRow): string => owners.get(number(node_id)) ?? "";
       const portRows = await portsOf([...owners.keys()]);
-      const ports = groupedBy(portRows, ownerOf, (raw) => read(raw, ownerOf(raw)));
+      const ports = groupedBy(portRows, ownerOf, (raw) => read("port", raw, ownerOf(raw)));
       return { nodes, ports, unreadable };
     },
     async marked() {
@@ -168,6 +175,11 @@ function createVerifier(ironic: Ironic): Verifier {
       for await (const page of marked) yield page.map(({ uuid }) => uuid);
     },
   };
+}
+
+/** SQLite needs column names to read text as bytes. */
+function everything(ironic: Ironic, table: "node" | "port", prefix: string): string {
+  return ironic.database.engine === "sqlite" ? columnsOf(ironic, table, prefix) : "*";
 }
 
 /** Only MySQL indexes the foreign key. Elsewhere each batch would scan all ports. */
@@ -182,7 +194,7 @@ function portsReader(ironic: Ironic): (nodes: readonly number[]) => Promise<read
     const ids = (await index)?.(nodes.map(String)) ?? nodes;
     const column = index === undefined ? "node_id" : "id";
     const from = await keyed(database, "ports", column, "p");
-    const sql = `SELECT ${columnsOf(ironic, "port", "p")} FROM ${from} WHERE ${column} IN (...) ORDER BY id`;
+    const sql = `SELECT ${everything(ironic, "port", "p")} FROM ${from} WHERE ${column} IN (...) ORDER BY id`;
     return askIn(database, "verifying ports", sql, ids);
   };
 }

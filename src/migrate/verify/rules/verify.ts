@@ -78,8 +78,9 @@ async function* questions(plan: AsyncIterable<readonly PlannedMachine[]>, target
   try {
     for await (const batch of regroup(plan, BATCH, ROWS)) {
       const loaded = batch.filter(isLoaded);
+      const rows = plannedRows(loaded);
       const uuids = loaded.map(({ uuid }) => uuid?.toLowerCase() ?? "");
-      const pending = target.rows(uuids);
+      const pending = target.rows(uuids, (uuid) => rows.get(uuid));
       open.add(pending);
       const over = (): boolean => open.delete(pending);
       pending.then(over, over); // thrown when awaited
@@ -88,6 +89,14 @@ async function* questions(plan: AsyncIterable<readonly PlannedMachine[]>, target
   } finally {
     await Promise.allSettled(open);
   }
+}
+
+/** Planned rows by their UUID, which is unique. */
+function plannedRows(machines: readonly PlannedMachine[]): ReadonlyMap<string, Row> {
+  const rows = new Map<string, Row>();
+  for (const { records } of machines)
+    for (const { row } of records) rows.set(String(row.uuid), row);
+  return rows;
 }
 
 /** Counts every row of a machine, its node first. @returns the verdicts to report */

@@ -67,7 +67,7 @@ function faultOf(
   declared: Declared,
   args: { readonly [name: string]: unknown },
 ): readonly [text: string, names: readonly string[], fix: string] | null {
-  const { exclude = [], oneOf = [], needed = [], differ = [] } = declared;
+  const { exclude = [], oneOf = [], implies = [], differ = [] } = declared;
   const all: OptionTable = { ...everyCommand, ...declared.options };
   const command = nameOf(declared);
   const help = `Help: ${command} --help`;
@@ -100,7 +100,7 @@ function faultOf(
     if (!names.some(hasValue))
       return [`${command} needs ${either}`, names, `Add ${either}. ${help}`];
   }
-  for (const [names, alternatives] of needed.map(sidesOf)) {
+  for (const [names, alternatives] of implies.map(sidesOf)) {
     const dependent = alternatives.some(hasValue) ? undefined : names.find(hasValue);
     if (dependent === undefined) continue;
     const either = listOf(alternatives.map(optionText), "or");

@@ -123,7 +123,7 @@ function fillable(
   fills: (option: string) => boolean,
 ): readonly Filled[] {
   const name = nameOf(declared);
-  const { exclude = [], needed = [] } = declared;
+  const { exclude = [], implies = [] } = declared;
   const found = Object.entries(declared.options ?? {}).flatMap(([option, is]) => {
     const raw = connections.get(CALLED[name]?.[option] ?? option);
     const value = raw === undefined ? null : asDeclared(is, raw);
@@ -135,7 +135,7 @@ function fillable(
     ([option]) =>
       !exclude.some((rule) =>
         conflict(rule, (one) => one === option || isSpecified(args, one)).includes(option),
-      ) && needed.map(sidesOf).every(([of, all]) => !of.includes(option) || all.some(hasValue)),
+      ) && implies.map(sidesOf).every(([of, all]) => !of.includes(option) || all.some(hasValue)),
   );
 }
 

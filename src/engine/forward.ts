@@ -101,11 +101,11 @@ async function choose<C extends Change, L>(
   const otherwise = (await leg.exclude?.(acting)) ?? NONE;
   const owned = ownedIn(ownership, span);
   const ownedIds = new Set<string>();
-  const foreign: C[] = [];
+  const unowned: C[] = [];
   for (const change of all)
     if (owned(change)) ownedIds.add(change.id);
-    else foreign.push(change);
-  const waits = (await leg.part.waiting?.(foreign, "forward")) ?? NONE;
+    else unowned.push(change);
+  const waits = (await leg.part.waiting?.(unowned, "forward")) ?? NONE;
   const isIncluded = ({ id, machine }: C): boolean =>
     !waits.has(id) && (machine === null || !(otherwise.has(machine) || excluded.has(machine)));
   if (waits.size + otherwise.size + excluded.size === 0)
@@ -113,7 +113,7 @@ async function choose<C extends Change, L>(
   return {
     changes: all.filter(isIncluded),
     ownedIds,
-    out: foreign.filter((change) => !isIncluded(change)),
+    out: unowned.filter((change) => !isIncluded(change)),
     excluded: skippedLines(leg, acting, otherwise),
     waiting: [...waits].map(([id, reason]) => ({ id, reason })),
   };

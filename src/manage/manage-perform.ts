@@ -135,7 +135,7 @@ export async function perform(
   const unwanted = (id: string): boolean =>
     rows.get(id)?.outcome === "left" ||
     (managed !== null && byId.has(id) && !rows.has(id) && managed.get(id)?.handedOut !== true);
-  const { unlike, broken: unchecked } = await unlikeOf(adapter, madeNow, most);
+  const { unlike, cause: unchecked } = await unlikeOf(adapter, madeNow, most);
   for (const [id, reasons] of unlike) {
     const change = byId.get(id);
     if (change === undefined) continue;
@@ -161,12 +161,12 @@ export async function perform(
 /** Machines that were changed while their records were created. */
 async function unlikeOf(adapter: Adapter, made: readonly Recorded[], most: number) {
   const none = new Map<string, readonly string[]>();
-  if (made.length === 0) return { unlike: none, broken: null };
+  if (made.length === 0) return { unlike: none, cause: null };
   try {
-    return { unlike: await adapter.unlike(made, most), broken: null };
+    return { unlike: await adapter.unlike(made, most), cause: null };
   } catch (cause) {
     if (!(cause instanceof MigrationError)) throw cause;
-    return { unlike: none, broken: cause };
+    return { unlike: none, cause };
   }
 }
 

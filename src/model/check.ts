@@ -240,7 +240,7 @@ export interface PlanFacts {
     /** Old host of instances -> new hosts. A group or shard may result in several. */
     readonly moves: ReadonlyMap<string, ReadonlySet<string>>;
     /** Instance uuid in lower case -> new place, for each changed row. */
-    readonly hosted: Lookup<{ readonly host: string | null; readonly node: string | null }>;
+    readonly movedTo: Lookup<{ readonly host: string | null; readonly node: string | null }>;
     /** Compute hosts from --compute-host. */
     readonly hosts: readonly string[];
     /** Compute hosts whose nova-compute must be stopped for the change. */

@@ -59,11 +59,11 @@ export function compareRow(planned: Row, found: Row, same: SameSecret): Compared
   };
   const visit = (column: string): void => {
     if (planned[column] === undefined && NUMBERS.has(column)) return;
-    const value = planned[column] ?? null;
+    const desired = planned[column] ?? null;
     const got = found[column] ?? null;
-    if (value === got || (isNothing(value) && isNothing(got))) return;
-    if (isKeyed(column, value, got)) compareKeys(column, value ?? {}, got ?? {}, same, add);
-    else if (!equal(value, got, same)) add(column, { planned: value, found: got });
+    if (desired === got || (isNothing(desired) && isNothing(got))) return;
+    if (isKeyed(column, desired, got)) compareKeys(column, desired ?? {}, got ?? {}, same, add);
+    else if (!equal(desired, got, same)) add(column, { planned: desired, found: got });
   };
   eachName(planned, found, visit);
   return { differs, allowed };
@@ -72,9 +72,9 @@ export function compareRow(planned: Row, found: Row, same: SameSecret): Compared
 type Change = Pick<FieldChange, "planned" | "found">;
 
 /** Whether a column is compared by key. */
-function isKeyed(column: string, value: Json, got: Json): boolean {
-  if (isPlain(value)) return isPlain(got) || got === null;
-  return value === null && isPlain(got) && KEYED.has(column);
+function isKeyed(column: string, desired: Json, got: Json): boolean {
+  if (isPlain(desired)) return isPlain(got) || got === null;
+  return desired === null && isPlain(got) && KEYED.has(column);
 }
 
 function isPlain(value: Json): boolean {
@@ -83,12 +83,12 @@ function isPlain(value: Json): boolean {
 
 function compareKeys(
   path: string,
-  value: Json,
+  desired: Json,
   got: Json,
   same: SameSecret,
   add: (field: string, change: Change) => void,
 ): void {
-  const [planned, found] = [objectOf(value), objectOf(got)];
+  const [planned, found] = [objectOf(desired), objectOf(got)];
   eachName(planned, found, (key) => {
     const [is, was] = [Object.hasOwn(found, key), Object.hasOwn(planned, key)];
     const item = was ? (planned[key] ?? null) : null;

@@ -114,7 +114,7 @@ export type PowerReadings = Pick<ReadonlyMap<number, PowerReading>, "get">;
 
 export type PowerOutcome = Pick<PowerReading, "verdict" | "detail">;
 
-export function unread(
+export function blank(
   { bm_node_ids, address }: Pick<PowerQuestion, "bm_node_ids" | "address">,
   start: { readonly date: Date; readonly client: PowerReading["client"] },
   { verdict, detail }: PowerOutcome,

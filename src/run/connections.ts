@@ -5,7 +5,7 @@ import { MigrationError } from "../lib/error.ts";
 import { checkDocument } from "../model/json-schema/faults.ts";
 import { createAjv } from "../model/json-schema/schemas.ts";
 import { packageRoot } from "./files/package-root.ts";
-import { linesIn, parseDocument, readDocument } from "./files/yaml-file.ts";
+import { locator, parseDocument, readDocument } from "./files/yaml-file.ts";
 import { withoutSecret } from "./next.ts";
 import { absolute } from "./paths.ts";
 import type { Connection } from "./process-context.ts";
@@ -41,7 +41,7 @@ function connectionsIn(path: string): ReadonlyMap<string, Connection> {
   const schema = join(packageRoot(), "mappings", "schema", "connections.schema.json");
   // Tests validate the schema.
   const form = JSON.parse(readFileSync(schema, "utf8")) as AnySchemaObject;
-  checkDocument(createAjv().compile(form), document, file, linesIn(text));
+  checkDocument(createAjv().compile(form), document, file, locator(text));
   // The schema was checked above.
   const { decisions, ...locations } = document as { readonly decisions?: Written };
   const all: Written = { ...locations, ...decisions };

@@ -8,7 +8,7 @@ export const STAGES = [
 
 export type RunStage = (typeof STAGES)[number];
 
-export const VERIFY_STAGES: { readonly [stage: string]: string } = {
+export const COMMANDS: { readonly [stage: string]: string } = {
   ...{ takeover: "verify --takeover", final: "verify --final" },
 };
 

@@ -19,8 +19,8 @@ import { createNovaTarget } from "../systems/nova-db/target.ts";
 import {
   type LegacyClients,
   type LegacyInputs,
-  legacyInputs,
   openLegacyClients,
+  whereOf,
 } from "./baremetal/legacy-clients.ts";
 import { liftByHand, takenByHand } from "./baremetal/legacy-fence.ts";
 import { returnMachines, withLegacy } from "./baremetal/legacy-moves.ts";
@@ -196,7 +196,7 @@ function machinesBack(options: LegacyInputs & RollbackOptions): Rollback {
     },
     async open(found, keep) {
       const how = { readOnly: preview };
-      const allOptions = await legacyInputs(found.run, options);
+      const allOptions = await whereOf(found.run, options);
       return { ...found, clients: await openLegacyClients(allOptions, keep, how, sink.report) };
     },
     async question({ clients, machines }) {

@@ -19,8 +19,8 @@ import { readServices } from "../systems/nova-db/services.ts";
 import {
   type LegacyClients,
   type LegacyInputs,
-  legacyInputs,
   openLegacyClients,
+  whereOf,
 } from "./baremetal/legacy-clients.ts";
 import { hasLifted, lastReadmission, lifting } from "./baremetal/legacy-fence.ts";
 import { withLegacy } from "./baremetal/legacy-moves.ts";
@@ -62,7 +62,7 @@ export function readmit(
       const doing = { options, entries, sink };
       if (variant === "ironic")
         return liftFences(run, await openHostClients(options, ...opening), plans, doing);
-      const clients = await openLegacyClients(await legacyInputs(run, options), ...opening);
+      const clients = await openLegacyClients(await whereOf(run, options), ...opening);
       return liftLease(run, clients, plans, doing);
     });
   });

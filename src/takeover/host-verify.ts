@@ -12,7 +12,7 @@ import { kindOf } from "../run/files/run-kind.ts";
 import { type MovePlan, movePlans, presentMoves } from "../run/host-files.ts";
 import type { Sink } from "../run/sink.ts";
 import { listVerdicts, type VerifiedRows } from "../run/verified.ts";
-import { type LegacyInputs, legacyInputs } from "./baremetal/legacy-clients.ts";
+import { type LegacyInputs, whereOf } from "./baremetal/legacy-clients.ts";
 import { hasLifted } from "./baremetal/legacy-fence.ts";
 import { LEGACY } from "./baremetal/steps/legacy-started.ts";
 import { isSilentAgain } from "./host-watch.ts";
@@ -38,7 +38,7 @@ export async function verifyHosts(options: HostVerifyOptions, sink: Sink): Promi
     const changed = await movePlans(run, entries);
     const earlier = changed.filter(({ sha256 }) => sha256 !== present.sha256);
     const { variant = "ironic" } = await kindOf(run);
-    const allOptions = variant === "baremetal" ? await legacyInputs(run, options) : options;
+    const allOptions = variant === "baremetal" ? await whereOf(run, options) : options;
     const target = await openTarget(variant, allOptions, keep, { readOnly: true }, sink.report);
     const verdicts = async function* (): AsyncGenerator<RowVerdict> {
       const { hosts } = await target.readFacts();

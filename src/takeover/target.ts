@@ -16,7 +16,12 @@ import { valuesBy } from "../systems/database/read.ts";
 import { readAggregates } from "../systems/nova-db/check.ts";
 import { AGGREGATES, mayRead, privileges } from "../systems/nova-db/host-rights.ts";
 import { hostMappings, hypervisorTypes, openMachines } from "../systems/nova-db/machines.ts";
-import { API, identifyNova, identifyNovaApi, MOVED_TABLES } from "../systems/nova-db/plan-open.ts";
+import {
+  HOSTS,
+  identifyNova,
+  identifyNovaApi,
+  MOVED_TABLES,
+} from "../systems/nova-db/plan-open.ts";
 import { readServices } from "../systems/nova-db/services.ts";
 import type { MoveFacts, MoveRequest } from "./rules/move-hosts.ts";
 import { createMoves } from "./rules/moves.ts";
@@ -83,8 +88,8 @@ export async function openHostClients(
       ? null
       : keep(await openRole("nova-api-db", novaApiDb, { readOnly: true }));
   if (api !== null) {
-    await mayRead(api, Object.keys(API));
-    await identifyNovaApi(api, API);
+    await mayRead(api, Object.keys(HOSTS));
+    await identifyNovaApi(api, HOSTS);
   }
   const inApi = hasMovedToApi(identity.schema_version);
   if (!inApi) await mayRead(database, AGGREGATES);

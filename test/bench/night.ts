@@ -3,7 +3,7 @@ import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { PowerCounts, PowerHeader } from "../../src/model/artefact.ts";
 import type { Entry } from "../../src/model/journal.ts";
-import { type PowerReading, unread } from "../../src/model/power.ts";
+import { blank, type PowerReading } from "../../src/model/power.ts";
 import { createArtefact } from "../../src/run/files/artefact-writer.ts";
 import { command } from "./command.ts";
 import { judge } from "./measure.ts";
@@ -59,7 +59,7 @@ function readingOf(machine: number): PowerReading {
   const words = `${address} port 623 as "admin" at ADMINISTRATOR`;
   const machines = [hash("sha256", address).slice(0, 16)];
   return {
-    ...unread({ bm_node_ids: [machine], address }, begun, outcome),
+    ...blank({ bm_node_ids: [machine], address }, begun, outcome),
     asked: { words, ipmitool: "1.8.19", machines },
     ...{ power: "on", suite: 17, suites: [3, 17], elapsed: 100 + (machine % 50) },
   };

@@ -49,8 +49,8 @@ export async function does(
     const how = { hosts: ["A", to], ...(agent && { agent }) };
     return withLegacy(await runOf(name), place, [], how, async (legacy) => {
       const { deps: hands } = legacy;
-      const holding: typeof hands.locked = (move, work) =>
-        hands.locked(move, (between) =>
+      const holding: typeof hands.withLock = (move, work) =>
+        hands.withLock(move, (between) =>
           work(async (point) => {
             await passes(point);
             await between(point);

@@ -62,7 +62,7 @@ export async function powerCommand(args: ListArgs & PowerRequest): Promise<void>
   const { power } = await import("../../migrate/power/power.ts");
   const done = await power(args, sinkOf(args));
   if (done === null) return printMessage(args, AFTER.stoppedPower(args));
-  const { counts, machines, altered, noConf } = done;
+  const { counts, machines, advised: altered, noConf } = done;
   const good = counts.verdicts.ok ?? 0;
   for (const line of summary(counts.verdicts)) printMessage(args, line);
   for (const line of groups(done.troubled, machines)) printMessage(args, line);

@@ -24,7 +24,7 @@ export const applyOptions: Declared = {
     ...listOptions,
   },
   exclude: ["nova-db leave-nova"],
-  needed: ["staged: ironic-db"],
+  implies: ["staged: ironic-db"],
   fixes: {
     staged:
       "Remove --staged. Over REST, adoption hands each machine over to its conductor directly.",
@@ -73,7 +73,7 @@ export const verifyOptions: Declared = {
     },
   },
   exclude: ["takeover: nova-db final"],
-  needed: [
+  implies: [
     ...["takeover: ironic-db", "placement-db: nova-db"],
     ...["conductor-log: takeover", "compute-log: final"],
   ],

@@ -27,7 +27,7 @@ export interface Declared {
   /** `a b`: at least one. */
   readonly oneOf?: readonly string[];
   /** `a b: c d`: a and b each need c or d. */
-  readonly needed?: readonly string[];
+  readonly implies?: readonly string[];
   /** Two options that have no value in common. */
   readonly differ?: readonly [option: string, other: string];
   /** The fix for an error about the option. */

@@ -88,7 +88,7 @@ export const planOptions: Declared = {
     ...common("key-file"),
   },
   exclude: ["flavor-images=keep flavor-images=delete: deploy-kernel deploy-ramdisk"],
-  needed: [
+  implies: [
     `nova-api-db ${NOVA_ROWS.join(" ")}: nova-db`,
     ...["deploy-kernel flavor-images=point: deploy-ramdisk", "deploy-ramdisk: deploy-kernel"],
   ],

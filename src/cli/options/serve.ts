@@ -8,7 +8,7 @@ const LISTEN = [
 
 const CHECKS = {
   oneOf: ["keystone-url auth=none"],
-  needed: ["tls-cert: tls-key", "tls-key: tls-cert"],
+  implies: ["tls-cert: tls-key", "tls-key: tls-cert"],
 } as const satisfies Partial<Declared>;
 
 /** @param extra options that only this service has */
@@ -55,7 +55,7 @@ export const SERVE = {
     }),
     exclude: ["from-catalog auth=none", "from-catalog ironic-url"],
     oneOf: [...CHECKS.oneOf, "ironic-url from-catalog"],
-    needed: [...CHECKS.needed, "region interface=internal interface=admin: from-catalog"],
+    implies: [...CHECKS.implies, "region interface=internal interface=admin: from-catalog"],
     fixes: { "auth=none": "Remove one of them. Without tokens, a request has no catalog." },
     examples: [
       "$0 serve proxy --keystone-url https://keystone:5000 --ironic-url https://ironic:6385",
@@ -78,7 +78,7 @@ export const SERVE = {
     command: "serve switchover",
     describe: "Serve switchovers: PUT /v1/nodes/{ident}/switchover. Writes use OS_* credentials",
     serves: true,
-    ...{ oneOf: CHECKS.oneOf, needed: [...CHECKS.needed, ...SWITCHING.needed] },
+    ...{ oneOf: CHECKS.oneOf, implies: [...CHECKS.implies, ...SWITCHING.implies] },
     exclude: SWITCHING.exclude,
     options: options("127.0.0.1:6386", "Ironic's", {
       state: string("Folder with a run for each accepted switchover", { demandOption: true }),

@@ -17,7 +17,7 @@ export const statusOptions: Declared = {
     "placement-db": string("With --nova-db: Placement's database, to find missing allocations"),
     ...formatOptions,
   },
-  needed: ["placement-db: nova-db"],
+  implies: ["placement-db: nova-db"],
   examples: ["$0 status --run m1"],
 };
 

@@ -119,15 +119,15 @@ function vifFaults(
   { ports, duplicates, selected }: PortFacts,
   runMark: string | null,
 ): readonly Rejection[] {
-  const deny = (is: FaultKind, fault: string): Rejection => ({ reason: `VIF ${vif} ${fault}`, is });
+  const fail = (is: FaultKind, fault: string): Rejection => ({ reason: `VIF ${vif} ${fault}`, is });
   const faults: Rejection[] = [];
   if (selected?.has(vif) === false)
-    faults.push(deny("state", "is attached to it, but not in the request"));
-  if (duplicates.has(vif)) faults.push(deny("taken", "is attached to more than one port"));
+    faults.push(fail("state", "is attached to it, but not in the request"));
+  if (duplicates.has(vif)) faults.push(fail("taken", "is attached to more than one port"));
   const port = ports?.get(vif);
-  if (ports === null) faults.push(deny("state", "cannot be read: no endpoint of Neutron is known"));
-  else if (port === undefined) faults.push(deny("gone", "is not in Neutron"));
-  else for (const reason of portFaults(node, port, runMark)) faults.push(deny("taken", reason));
+  if (ports === null) faults.push(fail("state", "cannot be read: no endpoint of Neutron is known"));
+  else if (port === undefined) faults.push(fail("gone", "is not in Neutron"));
+  else for (const reason of portFaults(node, port, runMark)) faults.push(fail("taken", reason));
   return faults;
 }
 

@@ -116,12 +116,12 @@ const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[]
   },
   ({ node, required, request }) => {
     const other = ACTED_ON.flatMap((name) => {
-      const [needs, has] = [required?.capabilities.get(name), capabilityNow(node, name)];
-      return needs === undefined || needs.toLowerCase() === has ? [] : [{ name, needs, has }];
+      const [must, has] = [required?.capabilities.get(name), capabilityNow(node, name)];
+      return must === undefined || must.toLowerCase() === has ? [] : [{ name, must, has }];
     });
     if (other.length === 0) return null;
     const [expected, has] = [
-      other.map((one) => `capabilities:${one.name}=${one.needs}`).join(", "),
+      other.map((one) => `capabilities:${one.name}=${one.must}`).join(", "),
       other.map((one) => `${one.name} ${one.has || "unknown"}`).join(", "),
     ];
     const isUnsaid = other.some(({ name, has }) => name === "boot_mode" && has === "");

@@ -10,7 +10,7 @@ import type { RunFolder } from "../../run/files/run-folder.ts";
 import { openPlan } from "../../run/run.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { inPortions } from "../../systems/database/rows.ts";
-import { openComputeNodes } from "../../systems/nova-db/by-node.ts";
+import { openLocations } from "../../systems/nova-db/by-node.ts";
 import { openInstances } from "../../systems/nova-db/instances.ts";
 import { ironicJournalled } from "../apply/ironic-target.ts";
 import type { NovaFiles } from "./nova-files.ts";
@@ -20,7 +20,7 @@ import type { PlacedMachine } from "./rules/computes.ts";
 import { instanceOn } from "./rules/current-placement.ts";
 
 /** Machines to be removed from Ironic, and the nova of their instances. */
-export type Removed = Awaited<ReturnType<typeof removedBy>>;
+export type Removed = Awaited<ReturnType<typeof removalOf>>;
 
 interface NovaOptions {
   readonly novaDb?: string;
@@ -28,7 +28,7 @@ interface NovaOptions {
 }
 
 /** The nodes that a rollback removes. All plans and digests are checked before the first change. */
-export async function removedBy(
+export async function removalOf(
   run: RunFolder,
   plans: readonly string[],
   entries: Entries,
@@ -109,7 +109,7 @@ export async function watchRemoved(
   }
   const hosts = new Set(changed.flatMap(({ counts }) => counts.stopped));
   for (const { host } of machines) if (host !== null) hosts.add(host);
-  const [computesOf, instancesOf] = [await openComputeNodes(nova), openInstances(nova)];
+  const [computesOf, instancesOf] = [await openLocations(nova), openInstances(nova)];
   for (const some of inPortions(machines, BATCH)) {
     const instances = await instancesOf(some.flatMap(({ instance }) => instance ?? []));
     await checkQueued(nova, instances.values(), watching);

@@ -15,7 +15,7 @@ import type { RunSession } from "../../run/session.ts";
 import type { Sink } from "../../run/sink.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { inPortions } from "../../systems/database/rows.ts";
-import { openComputeNodes } from "../../systems/nova-db/by-node.ts";
+import { openLocations } from "../../systems/nova-db/by-node.ts";
 import { novaJournalled, novaParts } from "../apply/nova.ts";
 import { type ConnectionOptions, reopenFlavorApi } from "../flavors/flavor-api.ts";
 import type { Backend } from "../open/backend.ts";
@@ -45,7 +45,7 @@ export interface RollbackRequest {
   /** Null if the run has no rows in Ironic, or if its options are missing. */
   readonly backend: Backend | null;
   readonly connection: ConnectionOptions & { readonly keyFile?: string };
-  readonly removed: Removed;
+  readonly removal: Removed;
   readonly keep: Keep;
 }
 
@@ -78,18 +78,18 @@ export async function withNovaBack(
   watching: Watching,
   work: (nova: NovaBack | null, inspect: () => Promise<void>) => Promise<boolean>,
 ): Promise<boolean> {
-  const { nova: scope, connection, removed, keep } = request;
+  const { nova: scope, connection, removal, keep } = request;
   const { session } = backing;
   const { novaDb } = connection;
   const plans = scope?.plans ?? [];
-  if (novaDb === undefined || removed.machines.length + plans.length === 0)
+  if (novaDb === undefined || removal.machines.length + plans.length === 0)
     return work(null, () => Promise.resolve());
   const database = keep(await openRole("nova-db", novaDb, { readOnly: scope === null }));
   const target = await novaTargetOf(database, plans);
   const { signal } = session;
   const stopping = (): boolean => signal.aborted;
   const how = { ...watching, stopping };
-  const { inspect } = await watchRemoved(database, target, removed, plans, how);
+  const { inspect } = await watchRemoved(database, target, removal, plans, how);
   if (stopping()) return false;
   if (scope === null) return work(null, inspect);
   return withNovaLock(session, target, async (check) => {
@@ -215,12 +215,12 @@ function reasonForNew({ host, hypervisor_hostname }: NewCompute): string {
 
 /** Compute nodes that Nova created later, of machines that are rolled back. */
 async function newComputesOf(
-  { run, removed, scope }: RollbackRequest,
+  { run, removal: removed, scope }: RollbackRequest,
   { plans }: NovaScope,
   database: Database,
 ): Promise<readonly NewCompute[]> {
   const found = new Map<number, NewCompute>();
-  const computesOf = await openComputeNodes(database);
+  const locationsOf = await openLocations(database);
   const planned = await plannedComputesOf(plans);
   for (const nova of plans) {
     const machines = async function* (): AsyncGenerator<readonly PlacedMachine[]> {
@@ -230,7 +230,7 @@ async function newComputesOf(
       const plan = await openPlan(await findPlan(run, nova.sha256));
       for await (const batch of plan.lines()) yield batch.filter(scope.selects);
     };
-    for await (const compute of newComputes(machines(), computesOf, planned))
+    for await (const compute of newComputes(machines(), locationsOf, planned))
       if (!found.has(compute.id)) found.set(compute.id, compute);
   }
   return [...found.values()];

@@ -47,7 +47,7 @@ interface NovaOptions extends ConnectionOptions {
 }
 
 /** A load while a nova-compute runs loses instances. @source facts/systems.md D-3 */
-function checkNeeded(file: NovaFiles | null): void {
+function needNovaDb(file: NovaFiles | null): void {
   const { stopped = [] } = file?.counts ?? {};
   const steps = file === null ? 0 : stepsOf(file.counts);
   if (steps > 0)
@@ -81,7 +81,7 @@ export async function withNovaBackend<T>(
 ): Promise<T> {
   const { novaDb, leaveNova, confirm, watching } = options;
   if (novaDb === undefined) {
-    if (!leaveNova) checkNeeded(file);
+    if (!leaveNova) needNovaDb(file);
     return work(null);
   }
   if (file === null)

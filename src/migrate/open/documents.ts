@@ -10,7 +10,7 @@ import type { SettingsDoc } from "../../model/settings.ts";
 import type { IdenticalDoc } from "../../model/switchover.ts";
 import { loadTables } from "../../run/files/load-tables.ts";
 import { packageRoot } from "../../run/files/package-root.ts";
-import { linesIn, parseDocument, readDocument } from "../../run/files/yaml-file.ts";
+import { locator, parseDocument, readDocument } from "../../run/files/yaml-file.ts";
 import type { SupportedReleases } from "../../systems/ironic-db/open.ts";
 import {
   checkDocuments,
@@ -61,7 +61,7 @@ async function readMappings(): Promise<Mappings> {
     async site(file) {
       const text = readDocument(file);
       validateSite ??= ajvFor().then((ajv) => ajv.compile(documents.schemas.site ?? {}));
-      const site = parseSite(await validateSite, parseDocument(text, file), file, linesIn(text));
+      const site = parseSite(await validateSite, parseDocument(text, file), file, locator(text));
       return { site, sha256: createHash("sha256").update(text).digest("hex") };
     },
     forRelease: ({ doc, node, port }, site) => mappingFor(checked, doc, { node, port }, site),
@@ -92,7 +92,7 @@ export async function loadIdentical(file: string | undefined): Promise<Identical
   const text = readDocument(file);
   const document = parseDocument(text, file);
   const { schema } = aloneDocument("identical");
-  checkDocument((await ajvFor()).compile(schema), document, file, linesIn(text));
+  checkDocument((await ajvFor()).compile(schema), document, file, locator(text));
   return document as IdenticalDoc; // as above
 }
 

@@ -64,7 +64,7 @@ export function plan(
       const noSite = { site: NO_SITE, sha256: null };
       const site = options.site === undefined ? noSite : await mappings.site(options.site);
       const backend = keep(await openBackend(options, mappings, { readOnly: true }, sink.report));
-      const opened = await openNova(options, inputs.nova, keep);
+      const novaDbs = await openNova(options, inputs.nova, keep);
       const opening = backend.open(options.ironicRelease, seal, { planning: true });
       const ironic = { ...(await opening), same: backend.same(seal) };
       const { entries } = await readJournal(run);
@@ -78,7 +78,7 @@ export function plan(
       const power = await powerOf(`${run.path}/${POWER}`, maxUnreachable, recordPower);
       const from = { snapshot, mappings, site, power };
       const keys = (await backend.scannedKeys?.()) ?? [];
-      const made = await make(run, { ...from, ...inputs }, ironic, opened, {
+      const made = await make(run, { ...from, ...inputs }, ironic, novaDbs, {
         ...sink,
         options,
         each,
@@ -100,13 +100,13 @@ async function make(
   run: RunFolder,
   { ipmitool, ...from }: Omit<Sources, "allow"> & PlanRequest,
   ironic: Destination,
-  opened: Awaited<ReturnType<typeof openNova>>,
+  novaDbs: Awaited<ReturnType<typeof openNova>>,
   { options, during, each }: Pick<Sink, "during"> & PlanInputs,
 ) {
   const { doc } = ironic.release;
   const proposal = await openProposal(options, doc, from.power?.view.readings ?? new Map());
   const moment = { release: doc.release, now: new Date().toISOString() };
-  const nova = opened && (await planNova(opened, from.snapshot.header, opened.request, moment));
+  const nova = novaDbs && (await planNova(novaDbs, from.snapshot.header, novaDbs.request, moment));
   const forget = await saveOptions(run, "plan", options);
   const { allowPairing: pairing, allowOtherNodes: foreignNodes } = options;
   const all = { ...from, allow: { pairing, foreignNodes, ipmitool } };

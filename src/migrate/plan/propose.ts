@@ -20,7 +20,7 @@ interface Args extends ConnectionOptions {
 
 /** Opens the generator of an initial site document. Null if none is requested. */
 export async function openProposal(
-  { proposeSite, placementDb, ...databases }: Args,
+  { proposeSite, placementDb, ...options }: Args,
   { power_keys: keys }: TargetDoc,
   readings: PowerReadings,
 ) {
@@ -31,7 +31,7 @@ export async function openProposal(
       ? new Map<string, string>()
       : readClasses(keep(await openRole("placement-db", placementDb, { readOnly: true }))),
   );
-  const flavors = await flavorsIn(databases);
+  const flavors = await flavorsIn(options);
   return createProposal({ placement, flavors, readings, keys });
 }
 

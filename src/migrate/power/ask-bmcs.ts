@@ -1,7 +1,7 @@
 import { MigrationError } from "../../lib/error.ts";
 import type { Schedule } from "../../lib/ipmi/index.ts";
 import type { PowerCounts, PowerHeader } from "../../model/artefact.ts";
-import { type PowerProbe, type PowerReading, unread } from "../../model/power.ts";
+import { blank, type PowerProbe, type PowerReading } from "../../model/power.ts";
 import type { Seal } from "../../model/secret.ts";
 import { createArtefact } from "../../run/files/artefact-writer.ts";
 import { openPartial } from "../../run/files/partial.ts";
@@ -165,7 +165,7 @@ export async function askFleet(
     if (signal.aborted) return null;
     for (const { id, ...outcome } of queries.unread) {
       const machine = { bm_node_ids: [id], address: outcome.address };
-      await keep(unread(machine, { date: new Date(), client: null }, outcome));
+      await keep(blank(machine, { date: new Date(), client: null }, outcome));
     }
     const written = await writeReadings(run, sha256, queriedFor, readings);
     await partial.remove();

@@ -89,8 +89,8 @@ function inTrouble(all: Iterable<PowerReading>, list: boolean) {
     ({ verdict, advice, warnings }) => verdict !== "ok" || advice.length + warnings.length > 0,
   );
   /** Machines that answer only with an additional setting. */
-  const altered = readings
+  const advised = readings
     .filter(({ verdict, advice }) => verdict === "ok" && advice.length > 0)
     .reduce((count, { bm_node_ids }) => count + bm_node_ids.length, 0);
-  return { listed: list ? readings : troubled, troubled, altered };
+  return { listed: list ? readings : troubled, troubled, advised };
 }

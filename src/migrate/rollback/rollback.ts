@@ -13,7 +13,7 @@ import { withSession } from "../../run/session.ts";
 import type { Sink } from "../../run/sink.ts";
 import { stagedTrees } from "../boot/boot-steps.ts";
 import type { ConnectionOptions } from "../flavors/flavor-api.ts";
-import { checkExclusions, removedBy } from "../hosts/exclusions.ts";
+import { checkExclusions, removalOf } from "../hosts/exclusions.ts";
 import { novaStepsBack } from "../hosts/nova-back.ts";
 import { novaPlans } from "../hosts/nova-files.ts";
 import type { Watching } from "../hosts/nova-target.ts";
@@ -40,7 +40,7 @@ export function migrationBack(options: RollbackCommandOptions, watching: Watchin
       return found(run, entries, options);
     },
     async open(job, keep) {
-      if (!preview) checkExclusions(job.removed, options);
+      if (!preview) checkExclusions(job.removal, options);
       const isLoaded = job.plans.some((sha256) => isInIronic(job.entries, sha256));
       const optional = job.nova !== null && options.novaDb !== undefined && !isLoaded;
       const backend = await backendOf(options, { preview }, optional, sink);
@@ -99,8 +99,8 @@ async function found(run: RunFolder, entries: Entries, options: RollbackCommandO
   };
   // Nova rows need a rollback, but its database is missing.
   const noNova = (await novaStepsBack(nova, entries, options)) > 0 && options.novaDb === undefined;
-  const removed = await removedBy(run, plans, entries, scope, options);
-  return { run, entries, plans, scope, nova: changed ? nova : null, removed, noNova };
+  const removal = await removalOf(run, plans, entries, scope, options);
+  return { run, entries, plans, scope, nova: changed ? nova : null, removal, noNova };
 }
 
 /** The run's plans, newest first. A missing plan is allowed if Ironic has none of its rows. */

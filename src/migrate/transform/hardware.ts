@@ -29,7 +29,7 @@ export function inspectHardware(
   const driver = hardware.drivers.get(name);
   if (driver !== undefined)
     return merge([
-      foreignInterfaces(row, name, driver, target.release, where),
+      wrongInterfaces(row, name, driver, target.release, where),
       missingValues(row, driver, hardware, rules, where),
     ]);
   const releases = hardware.elsewhere.get(name);
@@ -43,9 +43,8 @@ export function inspectHardware(
     .toSorted()
     .join(", ");
   if (releases === undefined) {
-    const unknown =
-      "is not one of Ironic's own, so its interfaces and driver_info were not compared";
-    return [finding("N2I-D411", `${where} driver`, `${name} ${unknown}`)];
+    const text = "is not one of Ironic's own, so its interfaces and driver_info were not compared";
+    return [finding("N2I-D411", `${where} driver`, `${name} ${text}`)];
   }
   const of = releases.includes("..") ? releases.replace("..", " to ") : `${releases} and later`;
   const advice = `In ${target.release}, ${have || "no driver"} would work with its driver_info`;
@@ -69,7 +68,7 @@ export function inspectDeploy(row: Row, where: string): readonly Finding[] {
   return findingIf(deploysNothing, "N2I-D416", where, `${which} does not write a disk`);
 }
 
-function foreignInterfaces(
+function wrongInterfaces(
   row: Row,
   name: string,
   { interfaces }: Driver,

@@ -75,8 +75,8 @@ function inspectVifs(
   const cached = machine.nova?.instance?.vifs ?? null;
   if (cached === null) return [];
   if (cachedVifs(machine) === null) {
-    const missing = `no interface has the MAC of a VIF in Nova's cache (${counted(cached.length, "VIF")})`;
-    return [finding("N2I-D115", where, cached.length === 0 ? EMPTY : missing)];
+    const text = `no interface has the MAC of a VIF in Nova's cache (${counted(cached.length, "VIF")})`;
+    return [finding("N2I-D115", where, cached.length === 0 ? EMPTY : text)];
   }
   const carried = new Set(ports.flatMap(({ vif }) => vif?.toLowerCase() ?? []));
   const recorded = new Set<string>();

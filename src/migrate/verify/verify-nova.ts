@@ -7,9 +7,9 @@ import { readJournal } from "../../run/files/journal.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { committed } from "../../systems/database/write.ts";
 import {
-  openComputeNodes,
   openComputes,
   openDeleted,
+  openLocations,
   openTenants,
 } from "../../systems/nova-db/by-node.ts";
 import { openInstances } from "../../systems/nova-db/instances.ts";
@@ -74,7 +74,7 @@ export async function openNovaVerifier(
         rows: inspected(plan, (leg) => (leg === "api" ? api : target)),
         ...{ nova: database, instancesOf: openInstances(database), expects },
         onNodes: await openTenants(database),
-        locationsOf: await openComputeNodes(database),
+        locationsOf: await openLocations(database),
         computesOf: await openComputes(database),
         deletedOf: await openDeleted(database, since),
         providersOf: placement && openProviders(database, placement),

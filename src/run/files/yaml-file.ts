@@ -76,7 +76,7 @@ export function parseDocument(text: string, file: string): unknown {
  * @param text accepted by `parseDocument`
  * @returns `line 4, column 9: ` of a JSON pointer, or of its nearest parent
  */
-export function linesIn(text: string): (path: string) => string {
+export function locator(text: string): (path: string) => string {
   let parsed: ReturnType<typeof withLines> | null = null;
   return (path) => {
     parsed ??= withLines(text);

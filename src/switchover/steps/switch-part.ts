@@ -126,7 +126,7 @@ export function switchBackPart(
   { name, inspectBack }: JournalStep,
   image: JsonObject,
 ): SwitchPart {
-  if (inspectBack === undefined) throw new Error(`${name} has no way back`);
+  if (inspectBack === undefined) throw new Error(`${name} has no rollback`);
   const made = making(calls);
   return {
     ...{ name, size: 1, overdue, keepsBack: true },

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { performance } from "node:perf_hooks";
 import { groupedBy } from "../../lib/grouped.ts";
 import type { VirtualPower } from "../../model/machine.ts";
-import { type PowerOutcome, type PowerReading, unread } from "../../model/power.ts";
+import { blank, type PowerOutcome, type PowerReading } from "../../model/power.ts";
 import { bareMacs, type Domain, takeApart, vboxDomains, virshDomains } from "./domains.ts";
 import { failureOf, runSsh } from "./ssh.ts";
 import { type Route, routeOf } from "./virsh-settings.ts";
@@ -40,10 +40,10 @@ export async function askVirtual(
   const readingOf = (machine: VirtualMachine): PowerReading => {
     const of = { bm_node_ids: [machine.bm_node_id], address };
     if (found === null || !isAskable(machine))
-      return unread(of, { date, client: null }, "verdict" in route ? route : WITHOUT_MAC);
+      return blank(of, { date, client: null }, "verdict" in route ? route : WITHOUT_MAC);
     const answer = "verdict" in found ? { ...found, power: null } : answerFor(machine, found);
     const { power } = answer;
-    return { ...unread(of, { date, client: "virsh" }, answer), power, attempts: 1, elapsed };
+    return { ...blank(of, { date, client: "virsh" }, answer), power, attempts: 1, elapsed };
   };
   return machines.map(readingOf);
 }

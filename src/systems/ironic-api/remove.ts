@@ -49,7 +49,7 @@ export function remove(
   const outcome = { ...noOutcome(), state: "" };
   const add = (reason: string): void =>
     void outcome.skipped.push(...idsOf(machine).map((id) => ({ id, reason })));
-  const against = { foreign: foreign.get(machine.uuid) ?? null, retryPolicy };
+  const against = { blocker: foreign.get(machine.uuid) ?? null, retryPolicy };
   return toItsEnd(shared, machine, outcome, add, (link, skip) =>
     takeBack(link, machine, against, outcome, skip),
   );
@@ -82,7 +82,7 @@ const DELETE = "its DELETE";
 async function takeBack(
   link: Link,
   machine: AdoptedMachine,
-  { foreign, retryPolicy }: { readonly foreign: string | null; readonly retryPolicy: RetryPolicy },
+  { blocker, retryPolicy }: { readonly blocker: string | null; readonly retryPolicy: RetryPolicy },
   outcome: AdoptionOutcome,
   skip: (reason: string) => void,
 ): Promise<void> {
@@ -101,7 +101,7 @@ async function takeBack(
     if (node !== null) outcome.state = isBeingUndone(current.row) ? UNPROTECTED : "";
     const existing = await readPorts(link, uuid);
     const busy = isBusy(node, current);
-    const reason = busy ?? foreign ?? reasonToSkip(link, node, ports, current, existing);
+    const reason = busy ?? blocker ?? reasonToSkip(link, node, ports, current, existing);
     if (reason === null) {
       if (node !== null) outcome.state = UNPROTECTED;
       const runPorts = existing.filter((port) => ids.includes(portId(port)));

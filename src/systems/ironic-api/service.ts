@@ -125,8 +125,8 @@ async function greet(session: ServiceSession, version: string): Promise<void> {
  */
 export function checkedAnswer(answer: Answer, version: string): Answer {
   const { status } = answer;
-  const isFinal = (status >= 200 && status < 300) || status === 404;
-  if (!isFinal || answer.headers[MICROVERSION] === version) return answer;
+  const counts = (status >= 200 && status < 300) || status === 404;
+  if (!counts || answer.headers[MICROVERSION] === version) return answer;
   return { ...answer, status: 0, body: null, fault: otherwise(answer, version) };
 }
 

@@ -69,7 +69,7 @@ export async function openDeleted(database: Database, since: string): Promise<By
     new Map([...(await rowsOf(nodes))].map(([node, rows]) => [node, rows.map(({ id }) => id)]));
 }
 
-export async function openComputeNodes(database: Database): Promise<ByNode<ComputeLocation>> {
+export async function openLocations(database: Database): Promise<ByNode<ComputeLocation>> {
   const { host, from } = await computeHosts(database, "id");
   const live = "deleted = 0 AND hypervisor_type IN ('ironic', 'baremetal')";
   const again = `${from} WHERE c.deleted = 0 AND c.id`;

@@ -103,7 +103,7 @@ const NOVA_API: typeof NOVA = {
 };
 
 /** Tables of nova_api for moves between compute hosts. */
-export const API: typeof NOVA = {
+export const HOSTS: typeof NOVA = {
   host_mappings: ["id", "host", "cell_id"],
   aggregates: ["id", "name"],
   aggregate_hosts: ["host", "aggregate_id"],

@@ -45,8 +45,8 @@ export async function openNova(opened: Database, claimed: TextSet) {
       const described = await nova.metadata(uuids.filter((uuid) => linked.has(uuid.toLowerCase())));
       const metadata = grouped(described, ({ instance }) => instance);
       const spoilt = spoiltIn([
-        ...nodesIn(database, "instances", rows, ({ uuid }) => lower(uuid)),
-        ...nodesIn(database, "instance_info_caches", [...caches.values()].flat(), byInstance),
+        ...cellsIn(database, "instances", rows, ({ uuid }) => lower(uuid)),
+        ...cellsIn(database, "instance_info_caches", [...caches.values()].flat(), byInstance),
         ...described.flatMap(({ instance, garbled }) =>
           garbled ? [{ instance, column: "instance_system_metadata.value" }] : [],
         ),
@@ -113,7 +113,7 @@ interface InstanceNode {
   readonly column: string;
 }
 
-function nodesIn(
+function cellsIn(
   { engine }: Database,
   table: string,
   rows: readonly RawRow[],

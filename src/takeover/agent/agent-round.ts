@@ -132,8 +132,8 @@ function isLocked({ exit }: MigrationError): boolean {
 /** Fences under a lock. Returns whether the host is fenced, also by another agent. */
 async function fenceHost(taking: Taking, from: string): Promise<boolean> {
   const { leases, host, report, fence } = taking;
-  const request = { owner: `agent of ${host}`, ttl: LOCK };
-  const locks = await patiently(taking, () => keepLocks(leases, [`host:${from}`], request));
+  const holder = { owner: `agent of ${host}`, ttl: LOCK };
+  const locks = await patiently(taking, () => keepLocks(leases, [`host:${from}`], holder));
   if (locks === null) return false;
   try {
     // The wait for the lock, or the site's fence, may have taken minutes.

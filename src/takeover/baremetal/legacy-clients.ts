@@ -88,7 +88,7 @@ const WHERE: readonly string[] = [
 const SAVED: readonly string[] = [...WHERE, "nova-conf", "tftp-root", "tftp-from", "root-uuid"];
 
 /** For read-only commands and rollback, which read the tree from the journal. */
-export async function legacyInputs(run: RunFolder, options: LegacyInputs): Promise<LegacyInputs> {
+export async function whereOf(run: RunFolder, options: LegacyInputs): Promise<LegacyInputs> {
   return pick(await legacyOptions(run, options), WHERE);
 }
 

@@ -118,7 +118,7 @@ function moveDeps(
   let since = performance.now();
   return {
     ...{ ...clients, nova, claiming, onMoved, files: clients.boots.files },
-    async locked({ uuid, tenant }, work) {
+    async withLock({ uuid, tenant }, work) {
       signal?.throwIfAborted();
       const instance = tenant === null ? [] : [`instance:${tenant.uuid.toLowerCase()}`];
       const resources = [`node:${uuid.toLowerCase()}`, ...instance];
@@ -155,11 +155,11 @@ export async function moveMachines(
   const counts = { made: 0, found: 0 };
   let locked = 0;
   const skipped: SkippedRow[] = [];
-  const whileLocked: LegacyDeps["locked"] = async (move, work) => {
+  const whileLocked: LegacyDeps["withLock"] = async (move, work) => {
     await check();
-    return deps.locked(move, work);
+    return deps.withLock(move, work);
   };
-  const part = legacyPart({ ...deps, locked: whileLocked }, forwardTransition);
+  const part = legacyPart({ ...deps, withLock: whileLocked }, forwardTransition);
   const leg = { part, command: "host move", changes: machines, pace: ONE_BY_ONE };
   const { stopped, broke } = await runWindow("forward", leg, session, (ending) => {
     const { change, position, made, completed } = ending;

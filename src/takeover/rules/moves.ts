@@ -72,7 +72,7 @@ export function createMoves(
         ...{ findings, steps },
       };
     },
-    hosts: (from: readonly string[]) => sources(facts, request, from),
+    hosts: (from: readonly string[]) => forHosts(facts, request, from),
   };
 }
 
@@ -181,7 +181,7 @@ export function instanceStep(
   };
 }
 
-function sources(
+function forHosts(
   { identity, hosts, mappings }: MoveFacts,
   { mode, reason }: MoveRequest,
   from: readonly string[],

@@ -115,7 +115,7 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
   const [flavors, images] = [new Set<string>(), new Set<string>()];
   const [statements, api] = [new Map<string, Set<Verb>>(), new Map<string, Set<Verb>>()];
   const moves = new Map<string, Set<string>>();
-  const hosted = new Map<string, { readonly host: string | null; readonly node: string | null }>();
+  const movedTo = new Map<string, { readonly host: string | null; readonly node: string | null }>();
   const joins: { host: string; id: number }[] = [];
   for await (const batch of nova.all())
     for (const line of batch) {
@@ -134,7 +134,7 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
         joins.push({ host: String(after.host), id: Number(after.aggregate_id) });
       if (table !== "instances" || after === null) continue;
       const [from, host] = [textOrNull(before?.host), textOrNull(after.host)];
-      hosted.set(lower(textOrNull(after.uuid)), { host, node: textOrNull(after.node) });
+      movedTo.set(lower(textOrNull(after.uuid)), { host, node: textOrNull(after.node) });
       if (from !== null && host !== null && from !== host)
         moves.set(from, (moves.get(from) ?? new Set()).add(host));
     }
@@ -143,7 +143,7 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
     for (const table of [...NOVA_TABLES, ...REQUEST_TABLES]) add(statements, table, "SELECT");
   if (api.size > 0) for (const table of NOVA_API_TABLES) add(api, table, "SELECT");
   const { stopped } = nova.counts;
-  return { flavors, images, moves, hosts, joins, stopped, statements, api, hosted };
+  return { flavors, images, moves, hosts, joins, stopped, statements, api, movedTo };
 }
 
 function add(privileges: Map<string, Set<Verb>>, table: string, verb: Verb): void {

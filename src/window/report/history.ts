@@ -6,7 +6,7 @@ import { batchesOf, type Entries, entriesOf, IRONIC } from "../../model/journal.
 import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";
 import { parseObject } from "../../run/files/artefact-form.ts";
 import { readWindow } from "../../run/files/window-file.ts";
-import { VERIFY_STAGES } from "../../run/stages.ts";
+import { COMMANDS } from "../../run/stages.ts";
 import { readRehearsal } from "../rehearse/rehearsal-file.ts";
 import type { Measured, RanCommand } from "./rules/facts.ts";
 
@@ -82,7 +82,7 @@ async function inWindow(path: string): Promise<readonly RanCommand[]> {
     const one = { at, by, seconds: null, status: null, result };
     if (what === "open" || what === "close")
       recorded.push({ ...one, command: what === "open" ? "window opens" : "window closes" });
-    if (what === "begin") running.set(stage, { ...one, command: VERIFY_STAGES[stage] ?? stage });
+    if (what === "begin") running.set(stage, { ...one, command: COMMANDS[stage] ?? stage });
     const from = what === "end" ? running.get(stage) : undefined;
     if (from === undefined) continue;
     running.delete(stage);

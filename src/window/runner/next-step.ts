@@ -7,7 +7,7 @@ import { available, type RunFiles } from "../../run/files/run-files.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { isWindowClosed } from "../../run/files/window-file.ts";
 import { type NextStep, nextCommand } from "../../run/next.ts";
-import { type RunStage, stageOf, UNDONE_BY, VERIFY_STAGES } from "../../run/stages.ts";
+import { COMMANDS, type RunStage, stageOf, UNDONE_BY } from "../../run/stages.ts";
 import { paceOfRun, perMinuteOf } from "../handover/conductor-pace.ts";
 import { measuredOf } from "../report/history.ts";
 import type { Measured, WindowStep } from "../report/rules/facts.ts";
@@ -117,7 +117,7 @@ export function expected(
     ...{ machines: staged - released, takeOvers, rows: remainingRows(files) },
     ...{ perMinute: perMinuteOf(files.run ?? ""), pace, measured },
   };
-  const step = stepOf(VERIFY_STAGES[stage] ?? stage, facts);
+  const step = stepOf(COMMANDS[stage] ?? stage, facts);
   // The plan names hosts whose nova-compute must be stopped.
   const { stopped = [] } = available(files.nova)?.plan?.counts ?? {};
   return stage === "apply" && step.seconds !== null && stopped.length > 0

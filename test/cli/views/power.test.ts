@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { groups, powerView, subnetOf, summary, vendorOf } from "../../../src/cli/views/power.ts";
 import { live } from "../../../src/migrate/power/rules/gate.ts";
-import { type PowerReading, type PowerVerdict, unread } from "../../../src/model/power.ts";
+import { blank, type PowerReading, type PowerVerdict } from "../../../src/model/power.ts";
 import { collector, printRows } from "../../window/report/collect.ts";
 
 const VERDICTS: readonly PowerVerdict[] = [
@@ -13,7 +13,7 @@ const VERDICTS: readonly PowerVerdict[] = [
 ];
 
 const reading: PowerReading = {
-  ...unread(
+  ...blank(
     { bm_node_ids: [7, 9], address: "10.0.0.7" },
     { date: new Date(0), client: "native" },
     { verdict: "ok", detail: "power is on" },
@@ -86,7 +86,7 @@ test("while it runs, failures that may yet be bettered are told apart", () => {
 const begun = { date: new Date(0), client: "native" as const };
 
 function plain(id: number, address: string, verdict: PowerVerdict): PowerReading {
-  return unread({ bm_node_ids: [id], address }, begun, { verdict, detail: "why" });
+  return blank({ bm_node_ids: [id], address }, begun, { verdict, detail: "why" });
 }
 
 const fleet = new Map(

@@ -1,10 +1,10 @@
 import { askAll, type Schedule } from "../../../src/lib/ipmi/fleet.ts";
 import { bmcOf } from "../../../src/lib/ipmi/queue.ts";
 import {
+  blank,
   type PowerProbe,
   type PowerQuestion,
   type PowerReading,
-  unread,
 } from "../../../src/model/power.ts";
 import { simClock } from "./sim.ts";
 
@@ -35,8 +35,8 @@ export async function play(
       const cancel = clock.after(time, () => {
         try {
           const begun = { date: clock.date(), client: "native" as const };
-          const blank = unread(asked, begun, { verdict: "ok", detail: "played" });
-          resolve({ ...blank, ...answer?.(id, clock.now()) });
+          const fields = blank(asked, begun, { verdict: "ok", detail: "played" });
+          resolve({ ...fields, ...answer?.(id, clock.now()) });
         } catch (error) {
           reject(error);
         }

@@ -33,7 +33,7 @@ test("failures are asked again when no other waits for its first turn, and refus
   assert.deepEqual([byId.get(10)?.verdict, byId.get(10)?.pass], ["wrong-password", 1]);
 });
 
-test("second looks begin while a straggler of the first is still asked", async () => {
+test("second queries begin while a straggler of the first is still asked", async () => {
   const { seen, clock } = await play(100, {
     took: (id) => (id === 1 ? 50_000 : 1000),
     answer: (id) => (id === 0 ? { verdict: "unreachable", elapsed: 1000 } : {}),

@@ -50,7 +50,7 @@ test("a resumed run tells all machines, and foretells the end from its own rate 
   assert.equal(at.readings().length, 60);
 });
 
-/** Fails soon, so that it waits for its second look. */
+/** Fails soon, so that it waits for its second query. */
 const ODD = { code: 0xc1, times: 1000, command: "00/01" };
 
 test("progress counts what is asked: neither machines left out nor those of another selection", async (t) => {

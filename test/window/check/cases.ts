@@ -42,7 +42,7 @@ const placed = (...on: readonly { uuid: string; name: string }[]) => ({
   providers: [{ uuid: "p-1", name: NODE }],
 });
 
-const MOVE = { nova: { ...MOVED, hosted: new Map([[INSTANCE, { host: "c-9", node: NODE }]]) } };
+const MOVE = { nova: { ...MOVED, movedTo: new Map([[INSTANCE, { host: "c-9", node: NODE }]]) } };
 const GOES = { ...LINE, host: "c-9" };
 const OLD_NOVA = nova({ evacuations: null, instances: [{ ...TENANT, host: "c-9" }] });
 const ROW = { id: 2, uuid: "a-2", service_host: "c-2", instance_uuid: "b-2", task_state: "active" };

@@ -100,7 +100,7 @@ export const line = (more: Partial<LineFacts>) =>
   plan({ machines: MACHINES.map((one) => (one.uuid === NODE ? { ...one, ...more } : one)) });
 export const SPEC = { step: "specs:4", id: 3, flavor: "baremetal", value: "old" };
 export const MOVED = {
-  ...{ hosted: new Map(), hosts: ["c-9"], stopped: ["c-1", "c-9"] },
+  ...{ movedTo: new Map(), hosts: ["c-9"], stopped: ["c-1", "c-9"] },
   ...{ flavors: new Set(["specs:4"]), moves: new Map([["c-1", new Set(["c-9"])]]) },
   ...{ joins: [], statements: new Map(), api: new Map() },
 };

@@ -94,7 +94,7 @@ export const HOST = {
     command: "host agent",
     describe: "Renew the lease of a compute host while its nova-compute reports",
     options: { ...AGENT, "print-unit": flag("Only print a systemd unit for the agent") },
-    needed: ["take: run", "run fence-command: take"],
+    implies: ["take: run", "run fence-command: take"],
     examples: [
       "$0 host agent --host A --nova-bm-db conf:/etc/nova/nova.conf --nova-db conf:/etc/nova/nova.conf",
     ],

@@ -42,7 +42,7 @@ export const SWITCHING = {
     "leave-nova": flag("For a Nova instance: at the end, print the commands for its rows"),
   },
   exclude: ["fence-command source-confirmed-off", "nova-db leave-nova"],
-  needed: ["placement: nova-db"],
+  implies: ["placement: nova-db"],
 } as const satisfies Partial<Declared>;
 
 const MACHINE = argument("machine", "uuid or name of the node");
@@ -62,7 +62,7 @@ export const NODE = {
     options: LIST,
     exclude: ["adoptable spares", "ironic-db ironic-url"],
     oneOf: ["adoptable spares"],
-    needed: ["need identical: spares", "ironic-db: adoptable"],
+    implies: ["need identical: spares", "ironic-db: adoptable"],
     examples: [
       "$0 node list --adoptable --os-cloud lab",
       "$0 node list --adoptable --all -f json",
@@ -89,7 +89,7 @@ export const NODE = {
     exclude: ["from: machine description availability-zone property port"],
     oneOf: ["machine from", "name from"],
     fixes: { name: "Specify the node and the name of its server record, or --from FILE." },
-    needed: ["nova: flavor", "flavor image port accept-network-cut watch: nova"],
+    implies: ["nova: flavor", "flavor image port accept-network-cut watch: nova"],
     examples: [
       "$0 node manage n-1 web-1 --run s1 --os-cloud lab",
       "$0 node manage --from machines.csv --run s2 --os-cloud lab --dry-run",
@@ -116,7 +116,7 @@ export const NODE = {
       ...listOptionsWithoutAll,
     },
     exclude: [...SWITCHING.exclude, "name destination"],
-    needed: SWITCHING.needed,
+    implies: SWITCHING.implies,
     examples: ["$0 node switchover n-1 s-1 --run o1 --os-cloud lab --dry-run"],
   },
 } as const satisfies { readonly [action: string]: Declared };
@@ -133,7 +133,7 @@ export const ALIASES = {
     },
     exclude: [...NODE.switchover.exclude, "spares: machine destination dry-run fence-command"],
     oneOf: ["machine spares", "run spares"],
-    needed: [...SWITCHING.needed, "need all: spares"],
+    implies: [...SWITCHING.implies, "need all: spares"],
   },
   adoptable: {
     ...{ command: "adoptable", describe: false, options: ADOPTABLE },

@@ -51,7 +51,7 @@ export const configOptions: Declared = {
     check: flag("Show a row for each setting instead of a patch"),
     ...listOptions,
   },
-  ...{ exclude: ["part ironic-conf"], needed: ["check: nova-conf ironic-conf"] },
+  ...{ exclude: ["part ironic-conf"], implies: ["check: nova-conf ironic-conf"] },
   epilogue: "Exit status: 0 all settings are correct, 2 settings must change",
   examples: [
     "$0 config --ironic-release juno",

@@ -210,7 +210,7 @@ export async function* newComputes(
 }
 
 /** Compute nodes of a machine on another host than planned. @source facts/nova-bm.md 5.2 */
-export async function* auditComputes(
+export async function* auditHosts(
   batch: readonly PlannedMachine[],
   { locationsOf }: Pick<NovaNow, "locationsOf">,
   choice: Choice,

@@ -114,13 +114,13 @@ function judging(
     const host = to ?? service_host;
     const isServed = to !== null || served.has(service_host ?? "");
     const runs = { host, isServed, loads: !found.some(blocks) };
-    const located = locate(machine, node, rows, (location) => gate(machine, location, runs), to);
-    return hosted(withAccepted(made, [...found, ...located]), to);
+    const faults = audited(machine, node, rows, (location) => gate(machine, location, runs), to);
+    return onHost(withAccepted(made, [...found, ...faults]), to);
   };
 }
 
 /** Compares the planned location of the instance with the running nova-compute. */
-function locate(
+function audited(
   machine: Machine,
   node: Row,
   { instance, elsewhere }: MachineRows,
@@ -153,7 +153,7 @@ function unserved(to: string, { services, identity }: NovaTables): readonly Find
 }
 
 /** Later Novas write the instance's host to Ironic. A moved row must not name the old host. */
-function hosted(made: Transformed, to: string | null): Transformed {
+function onHost(made: Transformed, to: string | null): Transformed {
   if (to === null) return made;
   const desired = made.desired.map((record) => {
     const { instance_info: info } = record.row;

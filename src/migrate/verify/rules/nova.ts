@@ -5,7 +5,7 @@ import type { PlannedMachine } from "../../../model/plan.ts";
 import { auditAllocations, heal } from "../../hosts/rules/allocations.ts";
 import type { Choice } from "../../hosts/rules/choice.ts";
 import {
-  auditComputes,
+  auditHosts,
   type ComputeFault,
   createComputesAudit,
   type NovaNow,
@@ -58,7 +58,7 @@ export function compareNova(
     }
     for await (const found of auditInstances(asUsed(batch, used), now, choice, tally))
       if (!reported.has(found.machine)) yield wrong("instances", found);
-    for await (const found of auditComputes(batch, now, choice))
+    for await (const found of auditHosts(batch, now, choice))
       if (!reported.has(found.machine)) yield wrong("compute nodes", found);
     for await (const found of computes.faults(batch)) yield wrong("compute nodes", found);
     const { instancesOf, allocatedOf } = now;

@@ -29,7 +29,7 @@ export interface LegacyDeps extends Pick<LegacyClients, "database" | "leases" | 
   /** Null without a tree of the new host. */
   readonly files: LegacyClients["boots"]["files"];
   /** Locks the machine and its instance. @returns a text if another process has a lock */
-  readonly locked: (
+  readonly withLock: (
     move: LegacyMove,
     work: (between: Between) => Promise<LegacyPosition>,
   ) => Promise<LegacyPosition | string>;
@@ -145,7 +145,7 @@ export function legacyPart(
     },
     async perform(machine, _, begin) {
       const transition = transitionOf(machine);
-      const outcome = await deps.locked(machine.move, (between) =>
+      const outcome = await deps.withLock(machine.move, (between) =>
         drive(deps, transition, machine, between, begin),
       );
       return typeof outcome === "string" ? { is: "waiting", reason: outcome } : outcome;

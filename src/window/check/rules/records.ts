@@ -71,7 +71,7 @@ function* tenantsOf(bm: BmFacts, nova: NovaFacts, plan: PlanFacts | null): Gener
     // A machine that is not loaded, or loaded without its instance, is not at risk.
     if (line?.blocked ? held.length === 0 : line?.instance_uuid === null) continue;
     const uuid = lower(instance_uuid);
-    const { host, node } = plan?.nova?.hosted.get(uuid) ?? row;
+    const { host, node } = plan?.nova?.movedTo.get(uuid) ?? row;
     const runs = line?.host ?? service_host;
     const hasCompute = runs !== null && (services.has(runs) || plan?.nova?.hosts.includes(runs));
     const [fault = null] = [

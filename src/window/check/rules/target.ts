@@ -93,15 +93,15 @@ function allocations(view: CheckView): CheckResult {
         "providers have a uuid that differs from their compute node, and are never updated",
         "UPDATE compute_nodes SET uuid='PROVIDER' WHERE hypervisor_hostname='NODE', nova-compute stopped",
       );
-    const foreign = textsOf(tenants(), ({ uuid, machine }) => {
+    const misplaced = textsOf(tenants(), ({ uuid, machine }) => {
       const wrong = (allocated.get(uuid) ?? []).filter(({ name }) => name !== machine);
       return wrong.length === 0
         ? null
         : `${uuid} on ${wrong.map((one) => one.name || one.uuid).join(" and ")}, its machine is ${machine}`;
     });
-    if (foreign.length > 0)
+    if (misplaced.length > 0)
       return resultOf(
-        foreign,
+        misplaced,
         "instances with an allocation on a provider other than their machine's",
         "openstack resource provider allocation delete INSTANCE, then run check again",
       );

@@ -61,11 +61,11 @@ function settled(planned: Row, { last_error, power_state, taker }: ObservedNode)
   if (last_error === null || last_error === planned.last_error) return judged("done");
   if (/_do_takeover/.test(last_error)) {
     const has = taker?.hostname == null ? "a conductor has it" : `${taker.hostname} has it`;
-    return judged("done", `${has}, but an earlier takeover failed: ${last_error}`, READ);
+    return judged("done", `${has}, but an earlier takeover failed: ${last_error}`, HINT);
   }
   return isOldPowerError(last_error, power_state)
     ? judged("done", `old error, the power state is known again (${power_state}): ${last_error}`)
-    : judged("done", `a conductor reports: ${last_error}`, READ);
+    : judged("done", `a conductor reports: ${last_error}`, HINT);
 }
 
 /** Why a machine lost its conductor. Null if the conductor still has it, or if there was none. */
@@ -76,7 +76,7 @@ function lost(taker: Taker | null): string | null {
     : `conductor ${taker.hostname}, which took it over, is not alive`;
 }
 
-const READ =
+const HINT =
   "The machine is handed over. Check the conductor's error, which Ironic keeps until its next action on the machine.";
 
 const RETRIES = "Fix the cause, and the conductor retries. To undo, run handover --undo --node.";

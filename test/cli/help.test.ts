@@ -134,7 +134,7 @@ test("a bare command says what there is, or shows the run of its folder; help of
   const other = await openRun(join(cwd, "m2"), { create: true });
   await markKind(other, { kind: "migration" }, "extract");
   writeFileSync(join(cwd, "nova2ironic.yaml"), "run: m1\n", { mode: 0o600 });
-  assert.equal((await runs(0, [], { cwd })).out, shown.out.replaceAll("m2", "m1"));
+  assert.equal((await runs(0, [], { cwd })).out, shown.out);
   const plan = await runs(0, ["plan", "--help"]);
   // Nothing that stands behind it is done.
   assert.equal((await runs(0, ["help", "plan", "--run", "m1", "--yes"])).out, plan.out);

@@ -56,7 +56,7 @@ export async function does(
             await between(point);
           }),
         );
-      const own = { ...legacy, deps: { ...hands, locked: holding } };
+      const own = { ...legacy, deps: { ...hands, withLock: holding } };
       if (!back) {
         const all = () => once(moves ?? ids.map((id) => moveOf(id, to)));
         const moved = await moveMachines(own, all, () => Promise.resolve(), NOTHING);

@@ -40,6 +40,7 @@ const FORMS: Readonly<Record<string, readonly string[]>> = {
     "conductor-ipmitool": ["1.8.19", "1.8"],
     "root-uuid": [`${UUID}=${UUID}`, UUID, `${UUID}=x`],
   },
+  ...{ "fence-command": ["./fence", "", " "], "on-fenced": ["./stop", ""] },
   ...{ listen: ["127.0.0.1:8785", "8785", "h:65536"], window: ["2:00-5:00", "2-5", "2:00-2:00"] },
 };
 

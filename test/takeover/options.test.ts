@@ -37,6 +37,21 @@ test("nothing can be forced but other aggregates", () => {
   assert.deepEqual([...forced], ["force-aggregates"]);
 });
 
+test("a fence command of an unset variable is refused, not left out", async () => {
+  const at = [
+    "--nova-bm-db",
+    "sqlite:////nowhere",
+    "--nova-db",
+    "sqlite:////nowhere",
+    "--host",
+    "B",
+  ];
+  for (const name of ["--fence-command", "--on-fenced"]) {
+    const words = ["host", "agent", ...at, "--take", "--run", "r", name, ""];
+    await refused(words, 64, "N2I-E100", [new RegExp(`${name}.*the name of a program`)]);
+  }
+});
+
 test("a run between hosts takes no word of a load to Ironic", async (t) => {
   const { host } = await moved(t);
   for (const [command, ...words] of [

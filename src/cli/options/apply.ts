@@ -4,7 +4,7 @@ import type { VerifyRequest } from "../../migrate/verify/verify.ts";
 import { POWER_MAX_AGE } from "../../model/power.ts";
 import type { TakeoverRequest } from "../../window/handover/handover.ts";
 import type { ListArgs, Voice, WatchArgs } from "../commands/shared.ts";
-import { type Declared, flag, list, number, string } from "./declared.ts";
+import { type Declared, flag, list, number, program, string } from "./declared.ts";
 import { listOptions, listOptionsWithoutAll } from "./format.ts";
 import { common, meaning, NOVA_DATABASES, nodeOption, TARGET } from "./shared.ts";
 
@@ -94,7 +94,7 @@ export const rollbackOptions: Declared = {
     "nova-bm-db": string(
       "For moves of nova-baremetal machines between hosts: the nova_bm database",
     ),
-    "fence-command": string(
+    "fence-command": program(
       "For a spare whose BMC is down: program (exit status 0: the spare is off)",
     ),
     ...meaning("leave-nova", "Remove only Ironic's rows and do not watch nova-compute"),

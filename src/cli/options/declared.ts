@@ -121,6 +121,11 @@ export function string(describe: string, more: Option = {}): Option {
   return { type: "string", requiresArg: true, describe, ...more };
 }
 
+/** An empty name of a program, as of an unset variable, must not mean none. */
+export function program(describe: string): Option {
+  return string(describe, { form: [/\S/, "the name of a program"] });
+}
+
 /** An option that may be repeated, with a value each time. */
 export function list(describe: string, more: Option = {}): Option {
   return { type: "string", array: true, nargs: 1, describe, ...more };

@@ -1,5 +1,5 @@
 import type { BmFacts, InstanceFacts, NovaFacts } from "../../model/check.ts";
-import { index } from "../../model/rows.ts";
+import { createTextSet, index } from "../../model/rows.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
@@ -24,13 +24,14 @@ export async function checkNova(
   linked: Iterable<string | null>,
 ): Promise<Omit<NovaFacts, "later" | "forbidden" | "queued" | "unqueued">> {
   const { schema_version: version } = await novaVersion(database);
-  const instances: InstanceFacts[] = [];
+  const found: InstanceFacts[] = [];
   const from = `${await keyed(database, "instances", "uuid")} WHERE uuid IN (...) ORDER BY uuid`;
+  const { add } = createTextSet();
+  // The spelling of nova_bm first, which is Nova's.
   const all = [...nodes.map(({ instance_uuid }) => instance_uuid), ...linked];
-  const once = new Map(all.flatMap((uuid) => (uuid === null ? [] : [[uuid.toLowerCase(), uuid]])));
-  for (const some of inPortions(once.values()))
-    for (const row of await read(database, INSTANCE, from, spellings(some))) instances.push(row);
-  for (const row of await unnamed(database, nodes, instances)) instances.push(row);
+  for (const some of inPortions(all.filter((uuid) => uuid !== null && add(uuid))))
+    for (const row of await read(database, INSTANCE, from, spellings(some))) found.push(row);
+  const instances = [...found, ...(await unnamed(database, nodes, found))];
   const tables = await tableNames(database);
   const uuids = instances.map(({ uuid }) => uuid);
   return {

@@ -12,15 +12,12 @@ export function computeServices({ engine }: Pick<Database, "engine">): string {
 /** For repeated queries, of these hosts or of all. */
 export async function openServices(database: Database) {
   const at = await lastReport(database);
-  const forced = (await columnNames(database, "services")).includes("forced_down");
+  const columns = await columnNames(database, "services");
+  const forced = columns.includes("forced_down");
   const fields = {
-    ...{
-      id: number,
-      host: string,
-      report_count: integer,
-      disabled: boolean,
-      disabled_reason: text,
-    },
+    ...{ id: number, host: string, report_count: integer, disabled: boolean },
+    // Since Havana.
+    disabled_reason: sql(columns.includes("disabled_reason") ? "disabled_reason" : "NULL", text),
     last_seen_up: sql(at.includes("last_seen_up") ? "last_seen_up" : "NULL", time),
     age: sql(ageOf(database.engine, at), integer),
     forced_down: sql(forced ? "forced_down" : "NULL", (value) =>

@@ -68,7 +68,11 @@ export async function openTaker(
       ...{ ...around, host, signal, aggregates: clients.aggregates },
       ...{ watch: createWatch(down, clock), alarm: createAlarm(report) },
       fence: (from) =>
-        askFence({ ...(fenceCommand && { fenceCommand }), from, run }, signal, around),
+        askFence(
+          { ...(fenceCommand !== undefined && { fenceCommand }), from, run },
+          signal,
+          around,
+        ),
       take: ({ host: from, epoch }, nodes) =>
         takeIn(`${encodeURIComponent(from)}-${epoch}`, from, nodes),
     },

@@ -92,7 +92,7 @@ export async function withLegacy<T>(
   }
   const names = claiming.hosts.map((name) => `host:${name}`).toSorted();
   const owner = await ownerOf(run, claiming.agent);
-  const locks = await keepLocks(clients.leases, names, owner);
+  const locks = { ...(await keepLocks(clients.leases, names, owner)), since: performance.now() };
   try {
     return await withSession(run, async (session) => {
       await session.begin("nova", clients.identity);
@@ -112,10 +112,10 @@ function moveDeps(
   nova: NovaTarget,
   claiming: Claiming,
   owner: Awaited<ReturnType<typeof ownerOf>>,
-  locks: Awaited<ReturnType<typeof keepLocks>>,
+  locks: Awaited<ReturnType<typeof keepLocks>> & { readonly since: number },
 ): LegacyDeps {
   const { signal, onMoved = () => Promise.resolve() } = claiming;
-  let since = performance.now();
+  let { since } = locks;
   return {
     ...{ ...clients, nova, claiming, onMoved, files: clients.boots.files },
     async withLock({ uuid, tenant }, work) {
@@ -127,10 +127,11 @@ function moveDeps(
       try {
         return await work(async (point) => {
           await failpoint(point);
-          if (performance.now() - since < RENEW) return;
+          const now = performance.now();
+          if (now - since < RENEW) return;
           await locks.renew();
           await acquired.renew();
-          since = performance.now();
+          since = now;
         });
       } finally {
         await acquired.release();

@@ -250,11 +250,12 @@ function waitsInNova(files: RunFiles, entries: Entries, away: TakenBack | null):
 function afterLoad(next: NextStep, { compared = false, ...files }: RunFiles): NextStep {
   const handover = available(files.handover);
   if (next.command !== "verify" || handover === null) return next;
+  const after: NextStep =
+    handover.released < handover.staged
+      ? HANDOVER
+      : { command: "verify", options: { takeover: true } };
   // If apply stopped during its own verify, its rows were not compared.
-  if (handover.released === 0 && !compared) return { ...next, after: HANDOVER };
-  return handover.released < handover.staged
-    ? HANDOVER
-    : { command: "verify", options: { takeover: true } };
+  return handover.released === 0 && !compared ? { ...next, after } : after;
 }
 
 /** A plan without Nova needs the operator's `--leave-nova`. */

@@ -55,6 +55,14 @@ test("the rows follow a run from its plan to its load, and a copy of it is anoth
   assert.match(other("Target empty or ours"), /^Failure: .* \(4\): .* with our mark/);
 });
 
+test("check finds an instance whose uuid nova spells in another case", async (t) => {
+  const made = await plannedCloud("sqlite", t);
+  const uuid = INSTANCE.toUpperCase();
+  assert.notEqual(uuid, INSTANCE);
+  await made.nova.db("instances").where({ uuid: INSTANCE }).update({ uuid });
+  await checkSays(made, "Unmatched instances", /^Success/);
+});
+
 test("Glance is asked for images by their ids, and what it does not tell is a row", async (t) => {
   const made = await deployFiles(t, {
     shows: "two tenants and a free machine",

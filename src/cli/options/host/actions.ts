@@ -6,6 +6,7 @@ import {
   number,
   type OptionTable,
   perHost,
+  program,
   string,
 } from "../declared.ts";
 import { listOptions, listOptionsWithoutAll } from "../format.ts";
@@ -106,7 +107,7 @@ export const HOST = {
       ...{ ...RUN, ...NOVA_BM, ...NOVA, ...IRONIC },
       ...{ ...WHERE, from: { ...WHERE.from, demandOption: true } },
       ...{ ...PLANNING, ...DOWN, ...BOOT },
-      "fence-command": string("Program that fences the dead host (exit status 0: host is fenced)"),
+      "fence-command": program("Program that fences the dead host (exit status 0: host is fenced)"),
       "confirmed-down": flag("You confirm that this host is down and remains down"),
       settle: number("Seconds to wait for requests in progress"),
       plan: flag("Only show the planned moves"),

@@ -1,4 +1,4 @@
-import { flag, number, type OptionTable, perHost, string } from "../declared.ts";
+import { flag, number, type OptionTable, perHost, program, string } from "../declared.ts";
 import { common, needed } from "../shared.ts";
 
 export const NOVA_CONF = {
@@ -28,10 +28,10 @@ export const AGENT: OptionTable = {
   }),
   "my-ip": string("Address of this host for booting machines, published with the lease"),
   "tftp-root": string("TFTP tree of this host, to publish the boot files of its machines"),
-  "on-fenced": string("Program that runs once if this host is fenced, to stop nova-compute"),
+  "on-fenced": program("Program that runs once if this host is fenced, to stop nova-compute"),
   take: flag("Take over the machines of dead hosts. Requires --run"),
   run: string("With --take: folder for the agent's runs, one for each takeover"),
-  "fence-command": string("With --take: program that fences a dead host (exit status 0: fenced)"),
+  "fence-command": program("With --take: program that fences a dead host (exit status 0: fenced)"),
   "tftp-from": perHost("DIR", "a copy of the TFTP tree of another host. Repeatable"),
   ...DOWN,
   // For Glance images and Neutron ports. The login is in OS_*.

@@ -1,4 +1,4 @@
-import { argument, type Declared, flag, list, number, string } from "../declared.ts";
+import { argument, type Declared, flag, list, number, program, string } from "../declared.ts";
 import { listOptionsWithoutAll } from "../format.ts";
 import { common, meaning } from "../shared.ts";
 
@@ -33,7 +33,7 @@ export const SWITCHING = {
     "soft-timeout": number("Seconds to wait until the source has shut down (600)"),
     "proof-interval": number("Seconds between two readings that confirm power off (65)"),
     "proof-timeout": number("Maximum seconds from the first hard power off to confirmation (300)"),
-    "fence-command": string(
+    "fence-command": program(
       "Program that exits with status 0 when the source (its argument) is off",
     ),
     identical: string("Document to use instead of mappings/identical.json"),

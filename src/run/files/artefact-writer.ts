@@ -29,13 +29,18 @@ export async function createArtefact(
   let [block, used] = [Buffer.allocUnsafe(BLOCK), 0];
   let lines = -1; // without the header
   let disk: Promise<void> = Promise.resolve();
+  /** Blocks to use again. */
+  const written: Buffer<ArrayBuffer>[] = [];
 
   /** Queues the block. @returns the wait for the previous block, so at most two are in memory */
   const flush = (): Promise<void> => {
-    const [full, before] = [block.subarray(0, used), disk];
-    hash.update(full);
-    [block, used] = [Buffer.allocUnsafe(BLOCK), 0];
-    disk = before.then(() => writeAll(full));
+    const [full, filled, before] = [block, block.subarray(0, used), disk];
+    hash.update(filled);
+    [block, used] = [written.pop() ?? Buffer.allocUnsafe(BLOCK), 0];
+    disk = before.then(async () => {
+      await writeAll(filled);
+      written.push(full);
+    });
     disk.catch(() => undefined); // the next write or finish gets the error
     const wait = before.catch(fail);
     wait.catch(() => undefined); // optional to await, because finish also fails

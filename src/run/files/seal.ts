@@ -34,11 +34,18 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
   const nonceOf = (clear: string, owner: string): string =>
     mac(`${owner.replaceAll("\0", "\\0")}\0${clear}`).slice(0, (NONCE / 3) * 4);
 
+  // One buffer for all secrets, because a snapshot has several for each machine.
+  let bytes = Buffer.alloc(0);
   const seal = (clear: string, owner: string): Sealed => {
-    const nonce = Buffer.from(nonceOf(clear, owner), "base64");
-    const cipher = createCipheriv("aes-256-gcm", encryption, nonce);
-    const text = Buffer.concat([cipher.update(filled(clear)), cipher.final()]);
-    const secret = Buffer.concat([nonce, text, cipher.getAuthTag()]).toString("base64");
+    const end = filledLength(Buffer.byteLength(clear));
+    if (bytes.length < end + TAG) bytes = Buffer.alloc(2 * (end + TAG));
+    bytes.fill(0, 0, end)[bytes.write(clear)] = 0x80;
+    const nonce = nonceOf(clear, owner);
+    const cipher = createCipheriv("aes-256-gcm", encryption, Buffer.from(nonce, "base64"));
+    bytes.set(cipher.update(bytes.subarray(0, end)));
+    cipher.final();
+    bytes.set(cipher.getAuthTag(), end);
+    const secret = `${nonce}${bytes.toString("base64", 0, end + TAG)}`;
     return clear === "" ? { secret, of: owner, empty: true } : { secret, of: owner };
   };
 
@@ -80,6 +87,7 @@ const FILL = 32;
 /** A lone surrogate, which UTF-8 cannot encode. */
 const LONE = /\p{Surrogate}/u;
 
+/** The text as UTF-8 is followed by one byte 0x80, then zeros. */
 function filledLength(bytes: number): number {
   return (Math.floor(bytes / FILL) + 1) * FILL;
 }
@@ -87,15 +95,6 @@ function filledLength(bytes: number): number {
 /** Characters of base64. */
 function sealedLength(clear: string): number {
   return 4 * Math.ceil((NONCE + filledLength(Buffer.byteLength(clear)) + TAG) / 3);
-}
-
-/** The text as UTF-8, one byte 0x80, then zeros. */
-function filled(clear: string): Buffer {
-  const length = Buffer.byteLength(clear);
-  const padded = Buffer.alloc(filledLength(length));
-  padded.write(clear);
-  padded[length] = 0x80;
-  return padded;
 }
 
 /** HMAC-SHA256 in base64. Two calls of `hash` cost half as much as an Hmac object. */

@@ -252,7 +252,7 @@ function noteMac(note: Note, column: string, value: unknown): void {
 
 function noteNul(note: Note, row: BmNode | BmInterface): void {
   const columns = columnsOf(row);
-  for (const column of Object.keys(columns))
+  for (const column in columns)
     if (typeof columns[column] === "string" && columns[column].includes("\0"))
       note("N2I-D009", column, "contains a NUL character");
 }

@@ -184,6 +184,17 @@ for (const engine of engines())
     assert.match(runningComputes(first, await look())[0] ?? "", /^compute-1 \d+ s ago$/);
   });
 
+for (const engine of engines())
+  test(`on ${engine}, services without disabled_reason, as of Grizzly, are read`, async (t) => {
+    const { database } = await novaOf(engine, t, 254);
+    await database.knex.schema.alterTable("services", (table) => {
+      table.dropColumn("disabled_reason");
+    });
+    const [service] = await readServices(database, ["compute-1"]);
+    assert.equal(service?.report_count, 10);
+    assert.equal(service.disabled_reason, null);
+  });
+
 async function novaOf(engine: Engine, t: TestContext, version: number) {
   const made = await withDatabase(engine, t);
   await loadNova(made.db, engine, cloud({ machines: 1, others: 1, version }));

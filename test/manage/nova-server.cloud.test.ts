@@ -247,13 +247,13 @@ const FAILS: { readonly [run: string]: Chosen } = {
 };
 
 /**
- * A machine each, at once, by proxies before the real Ironic, Nova and Neutron: whatever a call comes to, it has its
- * server on its own hardware; then its server is taken away, amid the same faults.
+ * One machine for each fault, concurrently, through proxies in front of the real Ironic, Nova and Neutron. Each
+ * machine gets its server on its own hardware, and then loses it, with the same fault in both directions.
  */
 export async function failing(t: TestContext, at: NovaScene): Promise<void> {
-  // The first machine has other things to do.
+  // Another test uses the first machine.
   const all = Object.entries(FAILS).map((one, index) => fails(t, at, one, index + 1));
-  // One that is not as it should be is told once nobody works with the proxies any more.
+  // A failure is reported after all have ended, because they use the proxies.
   await Promise.allSettled(all);
   await Promise.all(all);
 }

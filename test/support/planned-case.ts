@@ -112,7 +112,7 @@ export async function planned({ run, written, ironic }: Workplace, { rest = fals
   return closing(async (keep) => {
     const nova = asked === null ? null : keep(await open(asked.novaDb, true));
     const api = novaApiDb === undefined ? null : await openFlavorApi(novaApiDb, true, keep);
-    const beside =
+    const compared =
       asked === null || nova === null
         ? null
         : await planNova({ database: nova, api }, snapshot.header, asked.words, {
@@ -123,7 +123,7 @@ export async function planned({ run, written, ironic }: Workplace, { rest = fals
       run,
       { snapshot, mappings, site, power: null, allow },
       { target, release, same: sameSecret(seal) },
-      { nova: beside, each: () => {}, progress: () => {} },
+      { nova: compared, each: () => {}, progress: () => {} },
     );
   });
 }

@@ -1,11 +1,4 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  hash,
-  hkdfSync,
-  randomBytes,
-} from "node:crypto";
+import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from "node:crypto";
 import { type FileHandle, open, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { MigrationError, systemCode } from "../../lib/error.ts";
@@ -28,7 +21,7 @@ const BLOCK = 64;
 export function createSeal(key: Buffer): Seal & { readonly id: string } {
   const encryption = subkey(key, "encryption");
   const mac = macWith(subkey(key, "nonce"));
-  const id = createHmac("sha256", key).update("nova2ironic key").digest("hex").slice(0, 4);
+  const id = Buffer.from(macWith(key)("nova2ironic key"), "base64").toString("hex", 0, 2);
 
   // NULs in the place are escaped, so that the first NUL separates it from the text.
   const nonceOf = (clear: string, owner: string): string =>
@@ -39,7 +32,8 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
   const seal = (clear: string, owner: string): Sealed => {
     const end = filledLength(Buffer.byteLength(clear));
     if (bytes.length < end + TAG) bytes = Buffer.alloc(2 * (end + TAG));
-    bytes.fill(0, 0, end)[bytes.write(clear)] = 0x80;
+    bytes.fill(0, 0, end);
+    bytes[bytes.write(clear)] = 0x80;
     const nonce = nonceOf(clear, owner);
     const cipher = createCipheriv("aes-256-gcm", encryption, Buffer.from(nonce, "base64"));
     bytes.set(cipher.update(bytes.subarray(0, end)));

@@ -133,7 +133,7 @@ for (const [given, code] of [
     assert.equal(told.code, code);
   });
 
-test("what has no cause of the system stays itself", () => {
+test("an error without a cause in the system is not replaced", () => {
   const bug = new TypeError("x is not a function");
   assert.equal(outOfFiles(bug), bug);
   assert.equal(outOfFiles(undefined), undefined);

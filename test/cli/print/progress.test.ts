@@ -163,7 +163,7 @@ test("what an earlier run had done is counted, and says nothing of the rate or t
   assert.deepEqual(measure(603, 1000, 60_000, 600).eta, null);
 });
 
-test("the list of stages tells what is behind, what is under way and what is to come", () => {
+test("the list of stages shows the completed, the current and the remaining stages", () => {
   const plain = { width: 80, colour: false };
   assert.deepEqual(stageList(STAGES, 4, plain), [
     "✔ extract power plan check  ▶ apply  · verify handover takeover final finish",
@@ -172,7 +172,7 @@ test("the list of stages tells what is behind, what is under way and what is to 
   assert.deepEqual(stageList(["extract", "power"], 1, plain), ["✔ extract  ▶ power"]);
 });
 
-test("the list of stages fits the terminal, whatever it is drawn with", () => {
+test("the list of stages fits the terminal, with and without colors", () => {
   const bare = stageList(STAGES, 4, { width: 40, colour: false });
   assert.ok(bare.length === 2 && bare.every((line) => line.length < 40), bare.join("|"));
   const drawn = stageList(STAGES, 4, { width: 40, colour: true });

@@ -184,7 +184,7 @@ test("of many failures each line is kept, and the command that shows them does n
   assert.equal(lines.at(-1), "All: grep Failed log");
 });
 
-test("what is shown whole is kept as it is shown", async () => {
+test("lines that are all printed are not also saved to the log", async () => {
   for (const [count, all] of [
     [20, false],
     [25, true],

@@ -13,9 +13,9 @@ import {
   withOptions,
 } from "../../support/bmc/options.ts";
 
-/** Time that goes on only when everything waits for it. */
+/** A clock that advances to the next timer only when no other work is left. */
 export interface SimClock extends Timers {
-  /** Lets time go on until `work` has ended. @throws what it throws, and when it waits for nothing */
+  /** Advances the clock until `work` ends. @throws its error, or one if it waits without a timer */
   readonly run: <T>(work: Promise<T>) => Promise<T>;
 }
 
@@ -43,7 +43,7 @@ export function simClock(): SimClock {
         await settled();
         if (ended) return work;
         const [next] = timers.toSorted((a, b) => a.at - b.at || a.order - b.order);
-        if (next === undefined) throw new Error("it waits, and for nothing that will come");
+        if (next === undefined) throw new Error("the work waits without a timer");
         timers = timers.filter((one) => one !== next);
         now = next.at;
         next.run();

@@ -28,6 +28,7 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
     mac(`${owner.replaceAll("\0", "\\0")}\0${clear}`).slice(0, (NONCE / 3) * 4);
 
   // One buffer for all secrets, because a snapshot has several for each machine.
+  const iv = Buffer.alloc(NONCE);
   let bytes = Buffer.alloc(0);
   const seal = (clear: string, owner: string): Sealed => {
     const end = filledLength(Buffer.byteLength(clear));
@@ -35,7 +36,8 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
     bytes.fill(0, 0, end);
     bytes[bytes.write(clear)] = 0x80;
     const nonce = nonceOf(clear, owner);
-    const cipher = createCipheriv("aes-256-gcm", encryption, Buffer.from(nonce, "base64"));
+    iv.write(nonce, "base64");
+    const cipher = createCipheriv("aes-256-gcm", encryption, iv);
     bytes.set(cipher.update(bytes.subarray(0, end)));
     cipher.final();
     bytes.set(cipher.getAuthTag(), end);

@@ -161,13 +161,14 @@ function onCalendar(text: string): boolean {
 }
 
 /**
- * SQLite's driver truncates text at a NUL and ends the process on invalid UTF-8, so text is read as
- * bytes, which `plain` decodes.
+ * SQLite's driver truncates text at a NUL and ends the process on invalid UTF-8, so text that is
+ * not printable ASCII is read as bytes, which `plain` decodes. Bytes for all text cost a fifth more
+ * CPU. GLOB reads up to the first NUL.
  */
 export function blob(engine: Engine, expression: string): string {
-  return engine === "sqlite"
-    ? `CASE typeof(${expression}) WHEN 'text' THEN CAST(${expression} AS BLOB) ELSE ${expression} END`
-    : expression;
+  if (engine !== "sqlite") return expression;
+  const isAscii = `${expression} NOT GLOB '*[^ -~]*' AND length(${expression}) = octet_length(${expression})`;
+  return `CASE WHEN typeof(${expression}) <> 'text' OR (${isAscii}) THEN ${expression} ELSE CAST(${expression} AS BLOB) END`;
 }
 
 export function garbled(value: unknown): boolean {

@@ -3,7 +3,15 @@ import { indexByText } from "../../../src/systems/database/by-text.ts";
 import { clusterOf } from "../../../src/systems/database/identity.ts";
 import { readTransaction } from "../../../src/systems/database/open.ts";
 import { inOrder, sql } from "../../../src/systems/database/read.ts";
-import { askNumber, integer, string } from "../../../src/systems/database/rows.ts";
+import {
+  ask,
+  askNumber,
+  columnList,
+  garbledColumns,
+  integer,
+  string,
+  text,
+} from "../../../src/systems/database/rows.ts";
 import { committed, writing } from "../../../src/systems/database/write.ts";
 import { engines, test } from "../../lab/engines.ts";
 import { withDatabase } from "../../lab/index.ts";
@@ -82,6 +90,37 @@ for (const engine of engines())
     assert.deepEqual(all.found, names);
     assert.deepEqual((await read("name = 'n-1'")).pages, [2000, 0]);
   });
+
+test("SQLite's text is read completely, whatever its bytes", async (t) => {
+  const made = await withDatabase("sqlite", t);
+  await made.db.raw("CREATE TABLE things (id INTEGER PRIMARY KEY, name)");
+  // The bytes in hexadecimal, the text, and whether it is garbled.
+  const cases = [
+    ["", "", false],
+    ["61207e", "a ~", false],
+    ["610a09", "a\n\t", false],
+    ["617f", "a\x7f", false],
+    ["c3a4e282acf09f9880", "ä€😀", false],
+    ["61006200", "a\0b\0", false],
+    ["0061ff", "\0aÿ", true],
+    ["61ff62", "aÿb", true],
+    ["80", "\x80", true],
+    ["61c3", "aÃ", true],
+    ["61c362", "aÃb", true],
+    ["eda080", "í\xa0\x80", true],
+    ["c080", "À\x80", true],
+  ] as const;
+  for (const [bytes] of cases)
+    await made.db.raw(`INSERT INTO things (name) VALUES (CAST(x'${bytes}' AS text))`);
+  const database = await openedAt(made.url, t, { readOnly: true });
+  const sql = `SELECT ${columnList(database, ["name"])} FROM things ORDER BY id`;
+  const rows = await ask(database, "reading things", sql);
+  const found = rows.map((row) => [text(row.name), garbledColumns("sqlite", row).length > 0]);
+  assert.deepEqual(
+    found,
+    cases.map(([, ...read]) => read),
+  );
+});
 
 for (const engine of engines())
   test(`on ${engine}, the server refuses what a reader would write, whatever its user may do`, async (t) => {

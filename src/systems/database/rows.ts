@@ -161,9 +161,8 @@ function onCalendar(text: string): boolean {
 }
 
 /**
- * SQLite's driver truncates text at a NUL and ends the process on invalid UTF-8, so text that is
- * not printable ASCII is read as bytes, which `plain` decodes. Bytes for all text cost a fifth more
- * CPU. GLOB reads up to the first NUL.
+ * SQLite's driver truncates text at a NUL and ends the process on invalid UTF-8, so text other than
+ * printable ASCII is read as bytes, which `plain` decodes. GLOB compares up to the first NUL only.
  */
 export function blob(engine: Engine, expression: string): string {
   if (engine !== "sqlite") return expression;

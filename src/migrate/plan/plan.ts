@@ -104,7 +104,9 @@ async function make(
   { options, during, each }: Pick<Sink, "during"> & PlanInputs,
 ) {
   const { doc } = ironic.release;
-  const proposal = await openProposal(options, doc, from.power?.view.readings ?? new Map());
+  const readings = from.power?.view.readings ?? new Map();
+  const images = novaDbs?.request.flavors.images ?? null;
+  const proposal = await openProposal(options, doc, readings, images);
   const moment = { release: doc.release, now: new Date().toISOString() };
   const nova = novaDbs && (await planNova(novaDbs, from.snapshot.header, novaDbs.request, moment));
   const forget = await saveOptions(run, "plan", options);

@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { MigrationError, systemCode } from "../../lib/error.ts";
 import { grouped } from "../../lib/grouped.ts";
 import type { TargetDoc } from "../../model/mapping.ts";
+import type { Images } from "../../model/nova/nova-plan.ts";
 import type { FlavorRows } from "../../model/nova/nova-rows.ts";
 import type { PowerReadings } from "../../model/power.ts";
 import type { MachineFlavor } from "../../model/settings.ts";
@@ -23,6 +24,7 @@ export async function openProposal(
   { proposeSite, placementDb, ...options }: Args,
   { power_keys: keys }: TargetDoc,
   readings: PowerReadings,
+  images: Images | null,
 ) {
   if (proposeSite === undefined) return null;
   if (existsSync(proposeSite)) throw refuse(proposeSite, "it already exists");
@@ -32,7 +34,7 @@ export async function openProposal(
       : readClasses(keep(await openRole("placement-db", placementDb, { readOnly: true }))),
   );
   const flavors = await flavorsIn(options);
-  return createProposal({ placement, flavors, readings, keys });
+  return createProposal({ placement, flavors, readings, keys, images });
 }
 
 /**

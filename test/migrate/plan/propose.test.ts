@@ -27,7 +27,7 @@ function proposed(
   known: Partial<Parameters<typeof createProposal>[0]>,
 ): string {
   const proposal = createProposal({
-    ...{ placement: new Map(), flavors: [], readings: new Map(), keys: [] },
+    ...{ placement: new Map(), flavors: [], readings: new Map(), keys: [], images: null },
     ...known,
   });
   for (const [at, { told, node, flavor }] of machines.entries()) {
@@ -102,6 +102,20 @@ for (const [name, told, reading, keys, settings, left] of SETTINGS)
     const text = proposed([{ told }], { readings, keys });
     assert.equal(/driver_info: \{(.*)\} {3}# found by power/.exec(text)?.[1] ?? null, settings);
     assert.equal([...text.matchAll(/finding: N2I-D602, reason: ""/g)].length, left, text);
+  });
+
+const POINT = { do: "point", kernel: "k-1", ramdisk: "r-1" } as const;
+
+for (const [name, images, kernel, ramdisk] of [
+  ["those of the options", POINT, "k-1", "r-1"],
+  ["empty without options", { do: "keep" }, "", ""],
+  ["empty without Nova", null, "", ""],
+] as const)
+  test(`deploy images are proposed where the release requires them: ${name}`, () => {
+    const needed = ["N2I-D757", "without driver_info deploy_kernel, deploy_ramdisk"] as const;
+    const set = `    set: {deploy_kernel: "${kernel}", deploy_ramdisk: "${ramdisk}"}\n`;
+    assert.ok(proposed([{ told: [needed] }], { images }).includes(set));
+    assert.ok(!proposed([{ told: [] }], { images }).includes("deploy_kernel"));
   });
 
 function flavor(name: string, specs: object = {}, size: Partial<FlavorSize> = {}): MachineFlavor {

@@ -1,6 +1,7 @@
 import { counted } from "../../../lib/text.ts";
 import { blocks, FINDINGS } from "../../../model/findings.ts";
 import type { Machine } from "../../../model/machine.ts";
+import type { Images } from "../../../model/nova/nova-plan.ts";
 import type { PlannedMachine } from "../../../model/plan.ts";
 import type { PowerReading, PowerReadings } from "../../../model/power.ts";
 import { diskOf, type MachineFlavor, type NodeSize } from "../../../model/settings.ts";
@@ -24,12 +25,18 @@ const ASK_FIRST: readonly string[] = ["N2I-D604", "N2I-D612"];
  * An initial site document. Known values are filled in. Values for the operator are empty, which every
  * command refuses. Reasons are never proposed.
  * @param keys driver_info keys of the release that not every release has
+ * @param images of the options, which machines without images get
  */
 export function createProposal({
   readings,
   keys,
+  images,
   ...classes
-}: Classes & { readonly readings: PowerReadings; readonly keys: readonly string[] }) {
+}: Classes & {
+  readonly readings: PowerReadings;
+  readonly keys: readonly string[];
+  readonly images: Images | null;
+}) {
   const accepts: Decisions = new Map();
   const settings = new Map<string, Setting>();
   const machines: { readonly uuid: string; readonly to: Setting }[] = [];
@@ -82,7 +89,8 @@ export function createProposal({
         ...matchLines(uuids),
         text,
       ]);
-      return render(decisions, hard, totals);
+      const deploy = totals.images ? imageLines(images) : [];
+      return render([...deploy, ...decisions], hard, totals.unread);
     },
   };
 }
@@ -121,11 +129,7 @@ function names(message: string, key: string): boolean {
   return message.includes(`driver_info.${key} `);
 }
 
-function render(
-  decisions: readonly string[],
-  hard: readonly string[],
-  { unread, images }: { readonly unread: number; readonly images: boolean },
-): string {
+function render(decisions: readonly string[], hard: readonly string[], unread: number): string {
   const lines = [
     "# Proposed by nova2ironic plan --propose-site. Check every line. Empty values are refused",
     "# until you fill them in, or delete the line. Write your own reasons.",
@@ -136,16 +140,17 @@ function render(
     ...hard.map((text) => `#   ${text}`),
     "format: nova2ironic/site@1",
   ];
-  const body = [...(images ? IMAGES : []), ...decisions];
-  return [...lines, ...(body.length === 0 ? ["machines: []"] : ["machines:", ...body]), ""].join(
-    "\n",
-  );
+  const body = decisions.length === 0 ? ["machines: []"] : ["machines:", ...decisions];
+  return [...lines, ...body, ""].join("\n");
 }
 
-const IMAGES = [
-  "  - match: {}   # Ironic's own deploy images in Glance, not nova-baremetal's",
-  '    set: {deploy_kernel: "", deploy_ramdisk: ""}',
-];
+function imageLines(images: Images | null): readonly string[] {
+  const { kernel, ramdisk } = images?.do === "point" ? images : { kernel: "", ramdisk: "" };
+  return [
+    "  - match: {}   # Ironic's own deploy images in Glance, not nova-baremetal's",
+    `    set: {deploy_kernel: ${JSON.stringify(kernel)}, deploy_ramdisk: ${JSON.stringify(ramdisk)}}`,
+  ];
+}
 
 function settingText({ requiresClass, driver_info, size }: Setting, found: Class | null): string {
   const settings = Object.entries(driver_info).map(

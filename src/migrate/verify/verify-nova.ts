@@ -7,9 +7,9 @@ import { readJournal } from "../../run/files/journal.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { committed } from "../../systems/database/write.ts";
 import {
+  locationsIn,
   openComputes,
   openDeleted,
-  openLocations,
   openTenants,
 } from "../../systems/nova-db/by-node.ts";
 import { openInstances } from "../../systems/nova-db/instances.ts";
@@ -70,12 +70,12 @@ export async function openNovaVerifier(
     async open(how: { readonly all: boolean; readonly used: Used }) {
       const { made_at, compute_hosts } = plan.header;
       const since = made_at.slice(0, 19).replace("T", " ");
+      const computesOf = await openComputes(database);
       const now = {
         rows: inspected(plan, (leg) => (leg === "api" ? api : target)),
         ...{ nova: database, instancesOf: openInstances(database), expects },
         onNodes: await openTenants(database),
-        locationsOf: await openLocations(database),
-        computesOf: await openComputes(database),
+        ...{ computesOf, locationsOf: locationsIn(computesOf) },
         deletedOf: await openDeleted(database, since),
         providersOf: placement && openProviders(database, placement),
         allocatedOf: placement && openAllocated(placement),

@@ -51,9 +51,33 @@ export async function openComputeRows(database: Database): Promise<ByNode<Comput
   return openByNode(database, { ...COMPUTES, live }, fields);
 }
 
-export function openComputes(database: Database): Promise<ByNode<ComputeSize>> {
-  const size = { ...COMPUTE, vcpus: integer, memory_mb: integer, local_gb: integer };
-  return openByNode(database, COMPUTES, size);
+/** Rows with their sizes and hosts. */
+export async function openComputes(
+  database: Database,
+): Promise<ByNode<ComputeSize & ComputeLocation>> {
+  const { host, from } = await computeHosts(database, "id");
+  return openByNode(
+    database,
+    { ...COMPUTES, again: `${from} WHERE c.deleted = 0 AND c.id` },
+    {
+      ...{ ...COMPUTE, id: sql("c.id", number), host: sql(host, text) },
+      ...{ vcpus: integer, memory_mb: integer, local_gb: integer },
+    },
+  );
+}
+
+/** Those rows of the drivers that own machines. */
+export function locationsIn(computesOf: ByNode<ComputeLocation>): ByNode<ComputeLocation> {
+  return async (nodes) => {
+    const found = await computesOf(nodes);
+    const isOwner = ({ hypervisor_type }: ComputeLocation): boolean =>
+      hypervisor_type === "ironic" || hypervisor_type === "baremetal";
+    return new Map([...found].map(([node, rows]) => [node, rows.filter(isOwner)]));
+  };
+}
+
+export async function openLocations(database: Database): Promise<ByNode<ComputeLocation>> {
+  return locationsIn(await openComputes(database));
 }
 
 /**
@@ -67,14 +91,6 @@ export async function openDeleted(database: Database, since: string): Promise<By
   const rowsOf = await openByNode(database, { ...COMPUTES, live, again }, COMPUTE);
   return async (nodes) =>
     new Map([...(await rowsOf(nodes))].map(([node, rows]) => [node, rows.map(({ id }) => id)]));
-}
-
-export async function openLocations(database: Database): Promise<ByNode<ComputeLocation>> {
-  const { host, from } = await computeHosts(database, "id");
-  const live = "deleted = 0 AND hypervisor_type IN ('ironic', 'baremetal')";
-  const again = `${from} WHERE c.deleted = 0 AND c.id`;
-  const fields = { ...COMPUTE, id: sql("c.id", number), host: sql(host, text) };
-  return openByNode(database, { ...COMPUTES, live, again }, fields);
 }
 
 export async function openOwners(database: Database): Promise<ByNode<OwnedCompute>> {

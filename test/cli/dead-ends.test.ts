@@ -17,7 +17,8 @@ test("a plan in which nothing can be loaded names what to do, and not apply", as
   const { at, source, reader, plan } = made;
   await runs(0, ["extract", ...at, ...source]);
   assert.match(await nextOf(at), /^Next: nova2ironic power /m);
-  const { err } = await runs(0, ["plan", ...at, ...reader, ...plan]);
+  const { out, err } = await runs(0, ["plan", ...at, ...reader, ...plan]);
+  assert.match(out, /\n\nOf skipped machines:\n {2}N2I-D604 blocks +2 /);
   assert.match(
     err,
     /^The plan loads none of its \d+ machines: .*\nFix .*\nNext: nova2ironic power /m,

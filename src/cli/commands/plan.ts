@@ -133,12 +133,16 @@ type Counts = PlanCounts["findings"];
 function createLines(all: boolean) {
   const lines: { readonly verdict: Verdict; readonly text: string }[] = [];
   const accepted: Record<string, number> = {};
+  const skipped: Record<string, number> = {};
   const examples = new Map<string, (readonly string[])[]>();
   let machines = 0;
   const isComplete = (): boolean => all || machines <= SCREENFUL;
-  const note = ({ code, severity, accepted: reason }: Finding, machine: MachineOf): void => {
-    if (reason !== undefined) accepted[code] = (accepted[code] ?? 0) + 1;
-    if (reason !== undefined || severity !== "blocks") return;
+  const note = (finding: Finding, verdict: Verdict, machine: MachineOf): void => {
+    const { code, severity, accepted: reason } = finding;
+    // A finding cannot block a machine that is skipped.
+    const resolved = verdict === "skipped" ? skipped : reason === undefined ? null : accepted;
+    if (resolved !== null) resolved[code] = (resolved[code] ?? 0) + 1;
+    if (resolved !== null || severity !== "blocks") return;
     const some = examples.get(code) ?? [];
     if (some.length < EXAMPLES) some.push(exampleOf(machine));
     examples.set(code, some);
@@ -148,7 +152,7 @@ function createLines(all: boolean) {
       machines += 1;
       const { verdict } = machine;
       if (isComplete()) lines.push({ verdict, text: renderLine(machine) });
-      for (const finding of machine.findings) note(finding, machineOf);
+      for (const finding of machine.findings) note(finding, verdict, machineOf);
     },
     short: () => !isComplete(),
     /** @param width columns of the screen */
@@ -161,7 +165,7 @@ function createLines(all: boolean) {
       return [
         ...(every ? machineLines(lines) : []),
         ...verdictLines(verdicts, every),
-        ...findingLines({ findings, accepted }, every ? new Map() : examples, width),
+        ...findingLines({ findings, accepted, skipped }, every ? new Map() : examples, width),
         ...lateLines(late),
       ];
     },
@@ -193,25 +197,31 @@ function lateLines(late: readonly Finding[]): readonly string[] {
   return ["Not specific to a machine:", ...worst.slice(0, LATE).map(renderFinding), ...rest];
 }
 
-/** Open findings, the blocking ones with example machines, then the accepted ones. */
+/** Open findings, the blocking ones with example machines, then the others. */
 function findingLines(
-  { findings, accepted }: { readonly findings: Counts; readonly accepted: Counts },
+  { findings, accepted, skipped }: { readonly [of in "findings" | "accepted" | "skipped"]: Counts },
   examples: ReadonlyMap<string, readonly (readonly string[])[]>,
   width: number | undefined,
 ): readonly string[] {
   const open = Object.entries(findings)
-    .map(([code, count]) => [code, count - (accepted[code] ?? 0)] as const)
+    .map(([code, all]) => [code, all - (accepted[code] ?? 0) - (skipped[code] ?? 0)] as const)
     .filter(([, count]) => count > 0)
     .sort(([one, left], [other, right]) => rank(one) - rank(other) || right - left);
-  const taken = open.length + Object.keys(accepted).length;
+  const resolved = [
+    ["Accepted in the site document:", accepted],
+    ["Of skipped machines:", skipped],
+  ] as const;
+  const taken = open.length + Object.keys({ ...accepted, ...skipped }).length;
   const each = Math.min(EXAMPLES, Math.floor((PAGE - taken) / Math.max(1, examples.size)));
   const draw = drawer([...examples.values()].flat(), width);
   const lines = open.flatMap(([code, count]) => [
     ...renderFindingCounts({ [code]: count }),
     ...(examples.get(code) ?? []).slice(0, Math.max(0, each)).map(draw),
   ]);
-  if (Object.keys(accepted).length === 0) return lines;
-  return [...lines, "Accepted in the site document:", ...renderFindingCounts(accepted)];
+  const others = resolved.flatMap(([title, counts]) =>
+    Object.keys(counts).length === 0 ? [] : [title, ...renderFindingCounts(counts)],
+  );
+  return [...lines, ...others];
 }
 
 function rank(code: string): number {

@@ -145,7 +145,7 @@ function inspectRows(machine: Machine): readonly Finding[] {
     note("N2I-D001", "uuid", uuid === null ? "is NULL" : "is empty");
   else if (!isUuid(uuid)) note("N2I-D002", "uuid", show(uuid));
   if (duplicates.uuid.length > 0)
-    note("N2I-D016", "uuid", `the same as on ${listedNodes(duplicates.uuid)}`);
+    note("N2I-D016", "uuid", `the same as on ${listedNodes(duplicates.uuid)}, ignoring case`);
   if (node.deleted === null) note("N2I-D003", "deleted", UNDECIDED);
   noteNumbers(note, machine);
   const live = interfaces.filter(({ deleted }) => deleted !== true);
@@ -157,13 +157,13 @@ function inspectRows(machine: Machine): readonly Finding[] {
   const mac = typeof address === "string" ? (normaliseMac(address) ?? "") : "";
   const sameMac = (duplicates.address[mac] ?? []).filter((id) => id !== node.id);
   if (sameMac.length > 0)
-    note("N2I-D011", "prov_mac_address", `${mac} is also on bm_nodes.id ${sameMac.join(", ")}`);
+    note("N2I-D011", "prov_mac_address", `${mac} is also on ${listedNodes(sameMac)}`);
   for (const row of interfaces) inspectInterface(row, machine, found);
   return found;
 }
 
 function listedNodes(ids: readonly number[]): string {
-  return `bm_nodes.id ${ids.join(", ")}, ignoring case`;
+  return `bm_nodes.id ${ids.join(", ")}`;
 }
 
 const UNNAMED = "no row in bm_interfaces refers to it";

@@ -176,7 +176,7 @@ test("a command has its streams, words, variables and signals from who runs it",
 test("a file of under 20 lines has a reason", () => {
   const reasons = [
     // Each is loaded alone, when its command is called, completed or asked for help.
-    /^src\/cli\/(commands\/|options\/|kinds\.ts$)/,
+    /^src\/cli\/(commands\/|options\/)/,
     // Pieces of the page's script, whose DOM has types of its own.
     /^src\/window\/report\/browser\//,
     // The door of a library; what answers --version before anything else is loaded.

@@ -1,5 +1,5 @@
 import type { Change, Hooks, Outcome, State } from "../model/change.ts";
-import type { BatchEntry, Entries, MachineEntry, NovaAfter } from "../model/journal.ts";
+import type { BatchEntry, Entries, MachineEntry } from "../model/journal.ts";
 
 export type Direction = "forward" | "back";
 
@@ -53,7 +53,7 @@ export interface Leg<C extends Change = Change, L = C> {
   /** The load is staged for a later hand-over. */
   readonly staged?: boolean;
   /** Whether Nova's rows are changed afterwards. */
-  readonly nova?: NovaAfter;
+  readonly nova?: "follows" | "left";
   /** Changes of a previous leg that is reported together with this one. */
   readonly already?: number;
 }

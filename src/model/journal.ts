@@ -1,4 +1,4 @@
-import type { JsonObject } from "../lib/json.ts";
+import { isObject, type Json } from "../lib/json.ts";
 
 /** Format of journal.jsonl, which all parts of a run share. */
 export const JOURNAL_FORMAT = "nova2ironic/journal@2";
@@ -9,120 +9,103 @@ export interface Span {
   readonly to: number;
 }
 
-/** `left`: by --leave-nova. */
-export type NovaAfter = "follows" | "left";
+/** Types of fields. */
+export const IS = {
+  text: isText,
+  texts: isTexts,
+  /** A nonnegative integer. */
+  number: (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0,
+  object: isObject,
+  /** Uuids, or the whole batch. */
+  nodes: (value: unknown): value is readonly string[] | "all" => value === "all" || isTexts(value),
+  yes: (value: unknown): value is true => value === true,
+  boolean: (value: unknown): value is boolean => typeof value === "boolean",
+  textOrNull: (value: unknown): value is string | null => value === null || isText(value),
+  /** Any value of JSON. */
+  json: (value: unknown): value is Json => value !== undefined,
+};
 
-interface About extends Span {
-  readonly part: string;
-  /** sha256 of the plan. */
-  readonly plan: string;
-  /** ISO 8601, UTC. */
-  readonly at: string;
+function isText(value: unknown): value is string {
+  return typeof value === "string";
 }
 
-/** Written before and after each batch, so that its result is known after a crash. */
-export type BatchEntry =
-  | (About & {
-      readonly do: "begin";
-      readonly by: string;
-      /** The load is staged for a later hand-over. */
-      readonly staged?: true;
-      /** Whether this load also changes Nova's rows. Absent in Nova's own entries. */
-      readonly nova?: NovaAfter;
-    })
-  | (About & {
-      /** Written before the commit, so that ownership is known without `done`. */
-      readonly do: "observed";
-      /** As in `done`. */
-      readonly found: readonly string[];
-      /** Previously found or refused, and now created by us, so rollback reverts them. */
-      readonly taken: readonly string[];
-    })
-  | (About & {
-      readonly do: "done";
-      readonly created: number;
-      /** Changes that existed before. Rollback never reverts them. */
-      readonly found: readonly string[];
-      /** Failed machines, if the part processes one machine at a time. */
-      readonly failed?: readonly string[];
-    })
-  | (About & {
-      /** Nothing was committed. For a whole batch: only if it has nothing of ours. */
-      readonly do: "aborted";
-      /** Code of the failure, or the reason to skip it. */
-      readonly why: string;
-      /** These rows only. None is ours until an `observed` takes it. */
-      readonly rows?: readonly string[];
-      /** Machines of these rows. */
-      readonly machines?: readonly string[];
-    })
-  | (About & {
-      readonly do: "undo";
-      /** Uuids of named machines, or the whole batch. */
-      readonly nodes: readonly string[] | "all";
-      /** All machines were requested, but those not listed had to be skipped. */
-      readonly all?: true;
-      readonly by: string;
-    })
-  | (About & {
-      readonly do: "undone";
-      /** Reverted now. */
-      readonly removed: number;
-      /** Reverted before. */
-      readonly gone: number;
-      /** Reverted now after an earlier rollback skipped them. */
-      readonly settled: readonly string[];
-      /** Skipped because of other changes. May omit those of an earlier rollback. */
-      readonly conflicts: readonly string[];
-    });
-
-/** Entries of a part that processes one machine at a time. */
-export type MachineEntry = {
-  readonly part: string;
-  /** Id of the change, unique in its part. */
-  readonly id: string;
-  /** ISO 8601, UTC. */
-  readonly at: string;
-} & (
-  | {
-      /** Written before the change, or before its rollback. */
-      readonly do: "start" | "return";
-      readonly by: string;
-      /** Data for rollback, or for the rest of it. The part validates it as it does any file. */
-      readonly observed?: JsonObject;
-    }
-  | { readonly do: "end" }
-  | {
-      readonly do: "returned";
-      /** Skipped because of other changes. See `observed`. */
-      readonly left?: JsonObject;
-    }
-);
-
-/** Entries of the run: completed, or resumed. */
-type RunEntry =
-  | { readonly do: "close"; readonly plan: string; readonly at: string; readonly by: string }
-  | { readonly do: "reopen"; readonly at: string; readonly by: string };
-
-/** First write to a system, with its identity. */
-interface TargetEntry {
-  readonly do: "target";
-  readonly system: string;
-  /** Identity without secrets. */
-  readonly target: JsonObject;
-  /** Whether the load is staged, in case it is killed before its first batch. */
-  readonly staged?: true;
-  readonly at: string;
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(isText);
 }
 
-interface OpenEntry {
-  readonly do: "open";
-  readonly format: typeof JOURNAL_FORMAT;
-  readonly tool: string;
+type Form = keyof typeof IS;
+type Is<F extends Form> = (typeof IS)[F] extends (value: unknown) => value is infer T ? T : never;
+
+/** Types of a line's fields. `?` is optional. */
+export interface LineForm {
+  readonly [field: string]: Form | `${Form}?`;
 }
+
+/** A line with the fields of its form. */
+export type Formed<F extends LineForm> = {
+  readonly [N in keyof F as F[N] extends Form ? N : never]: F[N] extends Form ? Is<F[N]> : never;
+} & {
+  readonly [N in keyof F as F[N] extends Form ? never : N]?: F[N] extends `${infer T extends Form}?`
+    ? Is<T>
+    : never;
+};
+
+/** `plan` is its sha256, `at` ISO 8601 in UTC. */
+const BATCH = { part: "text", plan: "text", from: "number", to: "number", at: "text" } as const;
+
+/** `id` is that of the change, unique in its part. */
+const MACHINE = { part: "text", id: "text", at: "text" } as const;
+
+/** Fields of each entry. */
+export const FORMS = {
+  open: { format: "text", tool: "text" },
+  /** First write to a system. `staged`: in case the load is killed before its first batch. */
+  target: { system: "text", target: "object", staged: "yes?", at: "text" },
+
+  // Written before and after each batch, so that its result is known after a crash.
+  /** `nova`: `follows` if this load also changes Nova's rows, `left` by --leave-nova. */
+  begin: { ...BATCH, by: "text", staged: "yes?", nova: "text?" },
+  /**
+   * Written before the commit, so that ownership is known without `done`. `taken`: previously found
+   * or refused, and now created by us, so rollback reverts them.
+   */
+  observed: { ...BATCH, found: "texts", taken: "texts" },
+  /** `found`: existed before, so rollback never reverts them. `failed`: machines. */
+  done: { ...BATCH, created: "number", found: "texts", failed: "texts?" },
+  /**
+   * Nothing was committed. For a whole batch: only if it has nothing of ours. `rows`: these only.
+   * None is ours until an `observed` takes it. `why`: a code or a reason to skip.
+   */
+  aborted: { ...BATCH, why: "text", rows: "texts?", machines: "texts?" },
+  /** `all`: all machines were requested, but those not listed had to be skipped. */
+  undo: { ...BATCH, by: "text", nodes: "nodes", all: "yes?" },
+  /**
+   * `gone`: reverted before. `settled`: reverted now after an earlier rollback skipped them.
+   * `conflicts`: skipped because of other changes. May omit those of an earlier rollback.
+   */
+  undone: { ...BATCH, removed: "number", gone: "number", settled: "texts", conflicts: "texts" },
+
+  // Of a part that processes one machine at a time.
+  /** Written before the change. `observed`: data for rollback. The part validates it as any file. */
+  start: { ...MACHINE, by: "text", observed: "object?" },
+  end: MACHINE,
+  return: { ...MACHINE, by: "text", observed: "object?" },
+  /** `left`: as `observed`, for the rest of a rollback that skipped other changes. */
+  returned: { ...MACHINE, left: "object?" },
+
+  // Of the run: completed, or resumed.
+  close: { plan: "text", at: "text", by: "text" },
+  reopen: { at: "text", by: "text" },
+} as const satisfies { readonly [doing: string]: LineForm };
 
 /** A line of journal.jsonl. */
-export type Entry = (OpenEntry | TargetEntry | BatchEntry) | (MachineEntry | RunEntry);
+export type Entry = {
+  [D in keyof typeof FORMS]: { readonly do: D } & Formed<(typeof FORMS)[D]>;
+}[keyof typeof FORMS];
+
+export type BatchEntry = Extract<Entry, Span>;
+
+export type MachineEntry = Extract<Entry, { readonly id: string }>;
 
 export type Entries = readonly Entry[];
 
@@ -132,7 +115,7 @@ export function* runEntries(entries: Entries): Generator<Exclude<Entry, MachineE
 }
 
 /** First write of the run to a system. Undefined: none. */
-export function targetOf(entries: Entries, system: string): TargetEntry | undefined {
+export function targetOf(entries: Entries, system: string) {
   for (const entry of runEntries(entries))
     if (entry.do === "target" && entry.system === system) return entry;
   return undefined;

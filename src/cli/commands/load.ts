@@ -8,23 +8,14 @@ import { checkCombination, checkNames } from "../check-options.ts";
 import { addConnections } from "../connections.ts";
 import { io } from "../io.ts";
 import { logTo } from "../log.ts";
-import { applyOptions, rehearseOptions, rollbackOptions, verifyOptions } from "../options/apply.ts";
+import { LOADING } from "../options/apply.ts";
 import { type Declared, declare, hidden, nameOf } from "../options/declared.ts";
 import { everyCommand } from "../options/format.ts";
 import { HOST } from "../options/host/actions.ts";
 import { ALIASES, NODE } from "../options/node/actions.ts";
-import { extractOptions, planOptions, powerOptions } from "../options/plan.ts";
+import { PLANNING } from "../options/plan.ts";
 import { SERVE } from "../options/serve.ts";
-import {
-  completionOptions,
-  demoOptions,
-  explainOptions,
-  nextOptions,
-  showOptions,
-  statusOptions,
-  supportOptions,
-  windowOptions,
-} from "../options/status.ts";
+import { INSPECTION } from "../options/status.ts";
 import { checkOptions, configOptions } from "../options/window/check.ts";
 import { bootOptions, finishOptions, handoverOptions } from "../options/window/handover.ts";
 import { reportOptions, retireOptions } from "../options/window/report.ts";
@@ -90,25 +81,25 @@ const GROUPS: { readonly [group: string]: string } = {
 };
 
 const COMMANDS: readonly Command[] = [
-  [extractOptions, async () => (await import("./migration.ts")).extractCommand],
-  [powerOptions, async () => (await import("./migration.ts")).powerCommand],
-  [planOptions, async () => (await import("./plan.ts")).planCommand],
+  [PLANNING.extract, async () => (await import("./migration.ts")).extractCommand],
+  [PLANNING.power, async () => (await import("./migration.ts")).powerCommand],
+  [PLANNING.plan, async () => (await import("./plan.ts")).planCommand],
   [checkOptions, async () => (await import("./window/check.ts")).checkCommand],
   [configOptions, async () => (await import("./window/config.ts")).configCommand],
-  [showOptions, async () => (await import("./show.ts")).showCommand],
+  [INSPECTION.show, async () => (await import("./show.ts")).showCommand],
   [reportOptions, async () => (await import("./window/report.ts")).reportCommand],
-  [rehearseOptions, async () => (await import("./window/rehearse.ts")).rehearseCommand],
-  [applyOptions, async () => (await import("./migration.ts")).applyCommand],
-  [verifyOptions, async () => (await import("./runs.ts")).verifyCommand],
+  [LOADING.rehearse, async () => (await import("./window/rehearse.ts")).rehearseCommand],
+  [LOADING.apply, async () => (await import("./migration.ts")).applyCommand],
+  [LOADING.verify, async () => (await import("./runs.ts")).verifyCommand],
   [bootOptions, async () => (await import("./window/boot.ts")).bootCommand],
   [handoverOptions, async () => (await import("./window/handover.ts")).handoverCommand],
   [finishOptions, async () => (await import("./window/finish.ts")).finishCommand],
   [retireOptions, async () => (await import("./window/retire.ts")).retireCommand],
-  [rollbackOptions, async () => (await import("./runs.ts")).rollbackCommand],
-  [statusOptions, async () => (await import("./runs.ts")).statusCommand],
-  [nextOptions, async () => (await import("./runs.ts")).nextStepCommand],
+  [LOADING.rollback, async () => (await import("./runs.ts")).rollbackCommand],
+  [INSPECTION.status, async () => (await import("./runs.ts")).statusCommand],
+  [INSPECTION.next, async () => (await import("./runs.ts")).nextStepCommand],
   [runOptions, loadRunner],
-  [windowOptions, async () => (await import("./window/window.ts")).windowCommand],
+  [INSPECTION.window, async () => (await import("./window/window.ts")).windowCommand],
   [HOST.list, async () => (await import("./host/list.ts")).hostListCommand],
   [HOST.plan, async () => (await import("./host/plan.ts")).hostPlanCommand],
   [HOST.move, async () => (await import("./host/move.ts")).hostMoveCommand],
@@ -128,10 +119,10 @@ const COMMANDS: readonly Command[] = [
   [SERVE.proxy, async () => (await import("./serve.ts")).proxyCommand],
   [SERVE.manageable, async () => (await import("./serve.ts")).manageableCommand],
   [SERVE.switchover, async () => (await import("./serve.ts")).switchoverCommand],
-  [supportOptions, async () => (await import("./window/support.ts")).supportCommand],
-  [explainOptions, async () => (await import("./explain.ts")).explainCommand],
-  [demoOptions, async () => (await import("./explain.ts")).demoCommand],
-  [completionOptions, async () => async (_, program) => void program?.showCompletionScript()],
+  [INSPECTION.support, async () => (await import("./window/support.ts")).supportCommand],
+  [INSPECTION.explain, async () => (await import("./explain.ts")).explainCommand],
+  [INSPECTION.demo, async () => (await import("./explain.ts")).demoCommand],
+  [INSPECTION.completion, async () => async (_, program) => void program?.showCompletionScript()],
 ];
 
 /** The options that have their default value, which yargs' types do not declare. */

@@ -1,3 +1,5 @@
+import { createInterface } from "node:readline/promises";
+import { MigrationError } from "../../lib/error.ts";
 import { EXIT_STATUS, type ExitName } from "../../lib/exit-status.ts";
 import { paintText } from "../../lib/table/colour.ts";
 import type { FormatOptions } from "../../lib/table/format.ts";
@@ -12,7 +14,6 @@ import { log } from "../log.ts";
 import { createEvents } from "../print/events.ts";
 import { optionsFor, printView, screen, widthOf } from "../print/out.ts";
 import { createProgress, terminalOf, took } from "../print/progress.ts";
-import { questions } from "../print/questions.ts";
 import { drawStage, stageList } from "../print/stages.ts";
 import { withMachines } from "../views/machines.ts";
 import { guardsView, statesView, undoView } from "../views/previews.ts";
@@ -142,6 +143,45 @@ export function sinkOf(args: Voice & At): Sink {
     several: (...list) => several(args, ...list),
     during: (title, machines, work, summary) => inStage(title, machines, args, work, summary),
   };
+}
+
+/** Asks on a terminal. Otherwise, only `--yes` is an answer. @throws MigrationError N2I-E303 */
+function questions(yes: boolean): Pick<Sink, "askable" | "confirm"> {
+  return {
+    askable: () => yes || askable(),
+    async confirm(question) {
+      const answer = yes ? "yes" : await answerTo(`${question} Type "yes" to continue: `);
+      if (answer.trim() !== "yes")
+        throw new MigrationError("N2I-E303", "nothing was done", {
+          fix: `Run the command again, and answer "yes" or pass --yes.`,
+        });
+    },
+  };
+}
+
+function askable(): void {
+  if (!io().stdin.isTTY || !io().stderr.isTTY)
+    throw new MigrationError("N2I-E303", "there is no terminal, and --yes was not passed", {
+      fix: "If there is no terminal, pass --yes.",
+    });
+}
+
+async function answerTo(question: string): Promise<string> {
+  askable();
+  const readline = createInterface({ input: io().stdin, output: io().stderr });
+  try {
+    return await readline.question(question).catch(aborted);
+  } finally {
+    readline.close();
+  }
+}
+
+/** Ctrl-D and Ctrl-C at a question are no answers. Ctrl-C also sets the exit status. */
+function aborted(cause: unknown): string {
+  if (!(cause instanceof Error) || cause.name !== "AbortError") throw cause;
+  if (/Ctrl\+C/.test(cause.message)) exitWith("interrupted");
+  io().stderr.write("\n");
+  return "";
 }
 
 export interface WatchArgs {

@@ -7,7 +7,7 @@ import {
   type PortDevice,
   type ServerRecord,
 } from "../../model/ironic/manage.ts";
-import { formed, type LineForm } from "../../run/files/journal-entries.ts";
+import { formed } from "../../run/files/journal-entries.ts";
 
 export interface ManageChange {
   /** Node uuid. */
@@ -64,7 +64,7 @@ const PORT = {
 };
 
 /** Fields of the steps in the journal. */
-const FORMS: { readonly [step: string]: LineForm } = {
+const FORMS: { readonly [step: string]: Parameters<typeof formed>[1] } = {
   hold: {
     ...({ server: "text", name: "text", traits: "json?" } as const),
     ...({ node: "object?", flavor: "text?", image: "text?" } as const),

@@ -1,60 +1,25 @@
 import { MigrationError } from "../../lib/error.ts";
-import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
-import { type Entry, JOURNAL_FORMAT } from "../../model/journal.ts";
-
-const BATCH = { part: "text", plan: "text", from: "number", to: "number", at: "text" } as const;
-
-const MACHINE = { part: "text", id: "text", at: "text" } as const;
-
-const FORMS: { readonly [doing in Entry["do"]]: LineForm } = {
-  open: { format: "text", tool: "text" },
-  target: { system: "text", target: "object", staged: "yes?", at: "text" },
-  begin: { ...BATCH, by: "text", staged: "yes?", nova: "text?" },
-  observed: { ...BATCH, found: "texts", taken: "texts" },
-  done: { ...BATCH, created: "number", found: "texts", failed: "texts?" },
-  aborted: { ...BATCH, why: "text", rows: "texts?", machines: "texts?" },
-  undo: { ...BATCH, by: "text", nodes: "nodes", all: "yes?" },
-  undone: { ...BATCH, removed: "number", gone: "number", settled: "texts", conflicts: "texts" },
-  start: { ...MACHINE, by: "text", observed: "object?" },
-  end: MACHINE,
-  return: { ...MACHINE, by: "text", observed: "object?" },
-  returned: { ...MACHINE, left: "object?" },
-  close: { plan: "text", at: "text", by: "text" },
-  reopen: { at: "text", by: "text" },
-};
-
-type Form = keyof typeof IS;
-
-const IS = {
-  text: isText,
-  texts: isTexts,
-  /** A nonnegative integer. */
-  number: (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0,
-  object: isObject,
-  nodes: (value: unknown): value is readonly string[] | "all" => value === "all" || isTexts(value),
-  yes: (value: unknown): value is true => value === true,
-  boolean: (value: unknown): value is boolean => typeof value === "boolean",
-  textOrNull: (value: unknown): value is string | null => value === null || isText(value),
-  /** Any value of JSON. */
-  json: (value: unknown): value is Json => value !== undefined,
-};
+import type { Json, JsonObject } from "../../lib/json.ts";
+import {
+  type Entry,
+  FORMS,
+  type Formed,
+  IS,
+  JOURNAL_FORMAT,
+  type LineForm,
+} from "../../model/journal.ts";
 
 /** Precomputed, because a journal has hundreds of thousands of lines. */
 const CHECKS = new Map(
   Object.entries(FORMS).map(([doing, form]): [Json, readonly Check[]] => [doing, checksOf(form)]),
 );
 
-/** Types of a line's fields. `?` is optional. */
-export interface LineForm {
-  readonly [field: string]: Form | `${Form}?`;
-}
-
 type Check = readonly [name: string, is: (value: unknown) => boolean, mayMiss: boolean];
 
 function checksOf(form: LineForm): readonly Check[] {
   return Object.entries(form).map(([name, kind]): Check => {
     // Without its `?`, it is the name of a type.
-    return [name, IS[kind.replace("?", "") as Form], kind.endsWith("?")];
+    return [name, IS[kind.replace("?", "") as keyof typeof IS], kind.endsWith("?")];
   });
 }
 
@@ -88,14 +53,6 @@ function checked(line: JsonObject, form: readonly Check[], location: string): Js
   return found;
 }
 
-type Formed<F extends LineForm> = {
-  readonly [N in keyof F as F[N] extends Form ? N : never]: F[N] extends Form ? Is<F[N]> : never;
-} & {
-  readonly [N in keyof F as F[N] extends Form ? never : N]?: F[N] extends `${infer T extends Form}?`
-    ? Is<T>
-    : never;
-};
-
 /** The fields of a line that its form names. @throws MigrationError N2I-E112 */
 export function formed<const F extends LineForm>(
   line: JsonObject,
@@ -107,13 +64,7 @@ export function formed<const F extends LineForm>(
 }
 
 /** Fields of a line, checked on access. */
-type Fields = {
-  readonly [F in "text" | "texts" | "number" | "object"]: (name: string) => Is<F>;
-};
-
-type Is<F extends Form> = (typeof IS)[F] extends (value: unknown) => value is infer T ? T : never;
-
-export function fields(line: JsonObject, location: string): Fields {
+export function fields(line: JsonObject, location: string) {
   const field =
     <T>(is: (value: unknown) => value is T) =>
     (name: string): T => {
@@ -123,14 +74,6 @@ export function fields(line: JsonObject, location: string): Fields {
     };
   const { text, texts, number, object } = IS;
   return { text: field(text), texts: field(texts), number: field(number), object: field(object) };
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string";
-}
-
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every(isText);
 }
 
 export function malformed(location: string, field: string): MigrationError {

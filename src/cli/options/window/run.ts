@@ -3,7 +3,7 @@ import { STAGES } from "../../../run/stages.ts";
 import type { RunCommandOptions } from "../../../window/runner/perform-stage.ts";
 import type { Voice } from "../../commands/shared.ts";
 import { type Declared, flag, grouped, number, type OptionTable, string } from "../declared.ts";
-import { planOptions, powerOptions } from "../plan.ts";
+import { PLANNING } from "../plan.ts";
 import { common } from "../shared.ts";
 
 export interface RunArgs extends Voice, RunCommandOptions {
@@ -38,8 +38,8 @@ export const runOptions: Declared = {
     }),
     wait: number("Maximum seconds to wait for a manual step (default: no limit)"),
     ...common("yes"),
-    ...of(powerOptions, FOR_STAGES.power),
-    ...of(planOptions, FOR_STAGES.plan),
+    ...of(PLANNING.power, FOR_STAGES.power),
+    ...of(PLANNING.plan, FOR_STAGES.plan),
   },
   epilogue:
     "The run saves the options of its stages. Hooks are programs in RUN/hooks: before-STAGE and after-STAGE, with the variables NOVA2IRONIC_RUN and NOVA2IRONIC_STAGE. If a hook fails, the run stops.",

@@ -1,14 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { type BmcReading, type BmcTarget, openClient } from "./ask.ts";
-import {
-  bmcOf,
-  createBucket,
-  createGaps,
-  createQueue,
-  type Delay,
-  type Same,
-  seeded,
-} from "./queue.ts";
+import { bmcOf, createBucket, createGaps, createQueue, seeded } from "./queue.ts";
 import { SESSION_DEFAULTS } from "./session.ts";
 import { type Limits, SYSTEM_CLOCK, type Timers } from "./talk.ts";
 
@@ -34,9 +26,9 @@ export type Reading = Pick<BmcReading, "elapsed" | "attempts" | "pass"> & {
   readonly verdict: string;
 };
 
-/** One reading, and all targets with the same BMC and login. */
+/** One reading, and all targets with the same BMC and login. The first is read for all. */
 export interface FleetAnswer<T, R> {
-  readonly targets: Same<T>;
+  readonly targets: readonly [T, ...T[]];
   readonly reading: R;
 }
 
@@ -113,7 +105,6 @@ async function* askEach<T extends BmcTarget, R extends Reading>(
       if (wait > 0) return wait;
       const query = queries.next();
       if (query === undefined) return queries.delay();
-      if (queries.isAnswered(query)) continue;
       bucket.take();
       start(query);
     }
@@ -176,8 +167,7 @@ function createFlight(clock: Timers, signal: AbortSignal) {
 }
 
 /** A BMC to read now. */
-interface Query<T, R> {
-  readonly targets: Same<T>;
+interface Query<T, R> extends Pick<FleetAnswer<T, R>, "targets"> {
   /** Reading of the first pass. Null in the first pass. */
   readonly first: R | null;
   readonly deadline: number;
@@ -185,8 +175,16 @@ interface Query<T, R> {
 
 /** Verdicts about the address, which do not depend on the credentials. */
 const UNREACHABLE: readonly string[] = ["unreachable", "port-closed"];
+/** Failures that a second pass may resolve. Refused credentials are not among them. */
+const AGAIN: readonly string[] = [...UNREACHABLE, "no-slots", "busy", "protocol-error"];
+/** Minimum milliseconds of the deadline for a second pass. */
+const LEAST = 1000;
+/** These BMCs answer immediately, so a short second pass is enough. */
+const OCCUPIED: readonly string[] = ["no-slots", "busy"];
+const OCCUPIED_MS = 7000;
+const INCONCLUSIVE: readonly string[] = ["unreachable", "deadline"];
 
-/** Selects the next BMC, and collects the readings. */
+/** Selects the next BMC at random, so that no enclosure gets all requests at once. */
 function createQueries<T extends BmcTarget, R extends Reading>(
   targets: AsyncIterable<T> | Iterable<T>,
   { gap, window, seed, deadline }: Schedule,
@@ -195,41 +193,64 @@ function createQueries<T extends BmcTarget, R extends Reading>(
 ) {
   const gaps = createGaps(clock, gap);
   const queue = createQueue(targets, window, seeded(seed));
-  const again = createSecondQueries<T, R>(deadline);
+  /** Drawn while their BMC had a session or was in its gap. */
+  const deferred: Query<T, R>[] = [];
+  /** Failures, to be read again after all others. */
+  const second: Query<T, R>[] = [];
+  const owed = new Map<Query<T, R>["targets"], FleetAnswer<T, R>>();
   const silent = { first: new Map<string, R>(), second: new Map<string, R>() };
-  const delays = {
-    first: (bmc: string) => (silent.first.has(bmc) ? 0 : gaps.delay(bmc)),
-    second: (bmc: string) => (silent.second.has(bmc) ? 0 : gaps.delay(bmc)),
-  };
-  let answers: FleetAnswer<T, R>[] = [];
+  const answers: FleetAnswer<T, R>[] = [];
+
   const silentIn = ({ first }: Query<T, R>): Map<string, R> =>
     first === null ? silent.first : silent.second;
-  const record = (query: Query<T, R>, reading: R): void => {
-    const answer = { targets: query.targets, reading };
-    if (query.first !== null)
-      answers.push({ ...answer, reading: again.conclude(query, query.first, reading) });
-    else if (again.add(answer)) failed?.(answer);
-    else answers.push(answer);
+  const delayOf = (query: Query<T, R>): number => {
+    const bmc = bmcOf(query.targets[0]);
+    return silentIn(query).has(bmc) ? 0 : gaps.delay(bmc);
+  };
+  const freeIn = (queries: Query<T, R>[]): Query<T, R> | undefined => {
+    const at = queries.findIndex((query) => delayOf(query) === 0);
+    return at < 0 ? undefined : queries.splice(at, 1)[0];
+  };
+  /** A query whose BMC is free now. */
+  const draw = (): Query<T, R> | undefined => {
+    const free = freeIn(deferred);
+    if (free !== undefined) return free;
+    for (let same = queue.draw(); same !== undefined; same = queue.draw()) {
+      const query = { targets: same, first: null, deadline };
+      if (delayOf(query) === 0) return query;
+      deferred.push(query);
+    }
+    return queue.isEmpty() ? freeIn(second) : undefined;
+  };
+  const record = ({ targets, first }: Query<T, R>, reading: R): void => {
+    if (first !== null) {
+      owed.delete(targets);
+      answers.push({ targets, reading: combined(first, reading) });
+      return;
+    }
+    const answer = { targets, reading };
+    const remaining = deadline - reading.elapsed;
+    if (!AGAIN.includes(reading.verdict) || remaining < LEAST) return void answers.push(answer);
+    owed.set(targets, answer);
+    const most = OCCUPIED.includes(reading.verdict) ? OCCUPIED_MS : Infinity;
+    second.push({ targets, first: reading, deadline: Math.min(remaining, most) });
+    failed?.(answer);
   };
   return {
     fill: queue.fill,
-    /** A target whose BMC is free now. */
+    /** If another target with this BMC had no answer, that also applies to this one. */
     next(): Query<T, R> | undefined {
-      const same = queue.take(delays.first);
-      if (same !== undefined) return { targets: same, first: null, deadline };
-      return queue.isDrawn() ? again.take(delays.second) : undefined;
+      for (let query = draw(); query !== undefined; query = draw()) {
+        const cached = silentIn(query).get(bmcOf(query.targets[0]));
+        if (cached === undefined) return query;
+        record(query, { ...cached, attempts: 0 });
+      }
+      return undefined;
     },
     /** Milliseconds until a waiting BMC is free, else Infinity. */
-    delay: (): number =>
-      Math.min(
-        queue.postponedFor(delays.first),
-        queue.isDrawn() ? again.postponedFor(delays.second) : Infinity,
-      ),
-    /** Whether another target with this BMC had no answer, which then also applies to this one. */
-    isAnswered(query: Query<T, R>): boolean {
-      const cached = silentIn(query).get(bmcOf(query.targets[0]));
-      if (cached !== undefined) record(query, { ...cached, attempts: 0 });
-      return cached !== undefined;
+    delay(): number {
+      const all = queue.isEmpty() ? [...deferred, ...second] : deferred;
+      return all.reduce((least, query) => Math.min(least, delayOf(query)), Infinity);
     },
     begin: ({ targets: [target] }: Query<T, R>): void => gaps.begin(bmcOf(target)),
     conclude(query: Query<T, R>, reading: R): void {
@@ -238,62 +259,17 @@ function createQueries<T extends BmcTarget, R extends Reading>(
       record(query, reading);
     },
     end: ({ targets: [target] }: Query<T, R>): void => gaps.end(bmcOf(target)),
-    isEmpty: () => queue.isEmpty() && again.isEmpty(),
+    isEmpty: () => queue.isEmpty() && deferred.length + second.length === 0,
     /** Readings that were not yielded yet. */
-    take(): readonly FleetAnswer<T, R>[] {
-      const taken = answers;
-      answers = [];
-      return taken;
-    },
-    /** First BMC readings whose second pass did not run. */
-    owed: again.owed,
+    take: () => answers.splice(0),
+    /** First readings of BMCs whose second pass did not run. */
+    owed: () => owed.values(),
   };
 }
 
-/** Failures that a second pass may resolve. Refused credentials are not among them. */
-const AGAIN: readonly string[] = [
-  ...["unreachable", "port-closed", "no-slots", "busy", "protocol-error"],
-];
-/** Minimum milliseconds of the deadline for a second pass. */
-const LEAST = 1000;
-/** These BMCs answer immediately, so a short second pass is enough. */
-const OCCUPIED: readonly string[] = ["no-slots", "busy"];
-const OCCUPIED_MS = 7000;
-const INCONCLUSIVE: readonly string[] = ["unreachable", "deadline"];
-
-/**
- * Failed BMCs for the second pass.
- * @param deadline milliseconds for both passes together
- */
-function createSecondQueries<T extends BmcTarget, R extends Reading>(deadline: number) {
-  const waiting: Query<T, R>[] = [];
-  const owed = new Map<Same<T>, FleetAnswer<T, R>>();
-  return {
-    /** @returns false if this failure is not retried */
-    add(answer: FleetAnswer<T, R>): boolean {
-      const { targets, reading } = answer;
-      const remaining = deadline - reading.elapsed;
-      if (!AGAIN.includes(reading.verdict) || remaining < LEAST) return false;
-      owed.set(targets, answer);
-      const most = OCCUPIED.includes(reading.verdict) ? OCCUPIED_MS : Infinity;
-      waiting.push({ targets, first: reading, deadline: Math.min(remaining, most) });
-      return true;
-    },
-    take(delay: Delay): Query<T, R> | undefined {
-      const at = waiting.findIndex(({ targets: [target] }) => delay(bmcOf(target)) === 0);
-      return at < 0 ? undefined : waiting.splice(at, 1)[0];
-    },
-    postponedFor: (delay: Delay): number =>
-      waiting.reduce((least, { targets: [one] }) => Math.min(least, delay(bmcOf(one))), Infinity),
-    isEmpty: () => waiting.length === 0,
-    /** Combined reading of both passes. */
-    conclude({ targets }: Query<T, R>, first: R, second: R): R {
-      owed.delete(targets);
-      const isLess = INCONCLUSIVE.includes(second.verdict) && !INCONCLUSIVE.includes(first.verdict);
-      // A second pass is shorter, so its silence does not override the first reading.
-      const answer = isLess ? first : second;
-      return { ...answer, pass: 2, attempts: first.attempts + second.attempts };
-    },
-    owed: () => owed.values(),
-  };
+/** A second pass is shorter, so its silence does not override the first reading. */
+function combined<R extends Reading>(first: R, second: R): R {
+  const isLess = INCONCLUSIVE.includes(second.verdict) && !INCONCLUSIVE.includes(first.verdict);
+  const answer = isLess ? first : second;
+  return { ...answer, pass: 2, attempts: first.attempts + second.attempts };
 }

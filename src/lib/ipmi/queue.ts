@@ -2,15 +2,9 @@ import { IPMI_PORT } from "./address.ts";
 import type { BmcTarget } from "./ask.ts";
 import type { Timers } from "./talk.ts";
 
-/** Milliseconds until a BMC may be read; Infinity while it is being read. */
-export type Delay = (bmc: string) => number;
-
-/** Targets with the same BMC and login. The first is read for all. */
-export type Same<T> = readonly [T, ...T[]];
-
 /**
- * Waiting targets in random order, so that no enclosure gets all requests at once.
- * @param window maximum targets in memory
+ * Targets in random order, grouped by BMC and login.
+ * @param window maximum groups in memory
  * @param random at least 0, below 1
  */
 export function createQueue<T extends BmcTarget>(
@@ -20,69 +14,33 @@ export function createQueue<T extends BmcTarget>(
 ) {
   const source =
     Symbol.asyncIterator in targets ? targets[Symbol.asyncIterator]() : targets[Symbol.iterator]();
-  const waiting = createHeap<T>(random);
-  /** Drawn while their BMC had a session or was in its gap. */
-  const deferred: Same<T>[] = [];
   let ended = false;
+  const waiting: [T, ...T[]][] = [];
+  const byLogin = new Map<string, [T, ...T[]]>();
+  const add = (target: T): void => {
+    const login = loginOf(target);
+    const same = byLogin.get(login);
+    if (same?.[0].password() === target.password()) return void same.push(target);
+    const alone: [T] = [target];
+    byLogin.set(login, alone);
+    waiting.push(alone);
+  };
   return {
     /** Reads until the window is full or the source ends. */
     async fill(): Promise<void> {
-      if (waiting.size() > window / 2) return;
-      while (!ended && waiting.size() < window) {
+      if (waiting.length > window / 2) return;
+      while (!ended && waiting.length < window) {
         const { done, value } = await source.next();
         if (done === true) ended = true;
-        else waiting.add(value);
+        else add(value);
       }
     },
-    /** Targets with one BMC and login, which is free now. */
-    take(delay: Delay): Same<T> | undefined {
-      const free = deferred.findIndex(([target]) => delay(bmcOf(target)) === 0);
-      if (free >= 0) return deferred.splice(free, 1)[0];
-      for (let drawn = waiting.draw(); drawn !== undefined; drawn = waiting.draw()) {
-        if (delay(bmcOf(drawn[0])) === 0) return drawn;
-        deferred.push(drawn);
-      }
-      return undefined;
+    draw() {
+      const [same] = waiting.splice(Math.floor(random() * waiting.length), 1);
+      if (same !== undefined) byLogin.delete(loginOf(same[0]));
+      return same;
     },
-    /** Milliseconds until a postponed target is free, else Infinity. */
-    postponedFor: (delay: Delay): number =>
-      Math.min(Infinity, ...deferred.map(([target]) => delay(bmcOf(target)))),
-    /** Whether only postponed targets remain. */
-    isDrawn: () => ended && waiting.size() === 0,
-    isEmpty: () => ended && waiting.size() === 0 && deferred.length === 0,
-  };
-}
-
-/** Targets to draw at random, grouped by BMC and login. */
-function createHeap<T extends BmcTarget>(random: () => number) {
-  const all: Same<T>[] = [];
-  const indexes = new Map<string, number>();
-  return {
-    size: () => all.length,
-    add(target: T): void {
-      const key = loginOf(target);
-      const at = indexes.get(key);
-      const same = at === undefined ? undefined : all[at];
-      if (at !== undefined && same !== undefined && same[0].password() === target.password()) {
-        all[at] = [...same, target];
-        return;
-      }
-      indexes.set(key, all.length);
-      all.push([target]);
-    },
-    draw(): Same<T> | undefined {
-      const at = Math.floor(random() * all.length);
-      const last = all.pop();
-      if (last === undefined) return undefined;
-      const drawn = at === all.length ? last : all[at];
-      if (drawn === undefined) return undefined;
-      indexes.delete(loginOf(drawn[0]));
-      if (drawn !== last) {
-        all[at] = last;
-        indexes.set(loginOf(last[0]), at);
-      }
-      return drawn;
-    },
+    isEmpty: () => ended && waiting.length === 0,
   };
 }
 

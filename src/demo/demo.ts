@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -14,10 +15,11 @@ import { MigrationError } from "../lib/error.ts";
 import { atExit } from "../lib/files/at-exit.ts";
 import { shellArgument } from "../lib/text.ts";
 import { openRole } from "../run/databases.ts";
-import { programCommand } from "../run/files/package-root.ts";
+import { loadTables } from "../run/files/load-tables.ts";
+import { packageRoot, programCommand } from "../run/files/package-root.ts";
 import { processContext } from "../run/process-context.ts";
+import { createTables } from "../systems/database/create-tables.ts";
 import { digestOfRows } from "../systems/database/digest.ts";
-import { writeSample } from "./sample.ts";
 
 type Print = (text: string) => void;
 
@@ -145,4 +147,60 @@ function command(
       resolve({ code: code ?? 70, out: readFileSync(path, "utf8") });
     });
   });
+}
+
+const DATABASES = ["nova_bm", "nova", "ironic"] as const;
+
+/** fixtures/demo/sample.json, which `npm run test:update` makes from the case next to it. */
+interface Sample {
+  readonly databases: {
+    readonly [name in (typeof DATABASES)[number]]: {
+      readonly version: number | string;
+      readonly rows: { readonly [table: string]: readonly object[] };
+    };
+  };
+  /** Texts of nova.conf by host. */
+  readonly nova_conf: { readonly [host: string]: string };
+  readonly site: object;
+}
+
+/** SQLite limits the values of a statement. */
+const ROWS_AT_ONCE = 50;
+
+/**
+ * Writes the sample deployment.
+ *
+ * @returns the arguments of `extract`, `plan` and all commands that need Ironic or Nova, with paths
+ *   relative to the folder
+ */
+export async function writeSample(folder: string) {
+  const text = readFileSync(join(packageRoot(), "fixtures", "demo", "sample.json"), "utf8");
+  // Part of the package, and compared with its case by a test.
+  const { databases, nova_conf, site } = JSON.parse(text) as Sample;
+  for (const name of DATABASES) {
+    const path = join(folder, `${name}.sqlite`);
+    writeFileSync(path, "", { mode: 0o600 });
+    const how = { readOnly: false, autocommit: true };
+    const { knex, close } = await openRole("ironic-db", `sqlite:///${path}`, how);
+    const { version, rows } = databases[name];
+    try {
+      await createTables(knex, loadTables(name, version), { engine: "sqlite" });
+      for (const [table, all] of Object.entries(rows))
+        await knex.batchInsert(table, [...all], ROWS_AT_ONCE);
+    } finally {
+      await close();
+    }
+  }
+  const confs = Object.entries(nova_conf).flatMap(([host, conf], at) => {
+    writeFileSync(join(folder, `nova-${at}.conf`), conf, { mode: 0o600 });
+    return ["--nova-conf", `${host}=nova-${at}.conf`];
+  });
+  writeFileSync(join(folder, "site.json"), JSON.stringify(site, null, 2));
+  const nova = ["--nova-db", "sqlite:///nova.sqlite"];
+  return {
+    extract: ["--nova-bm-db", "sqlite:///nova_bm.sqlite", ...nova, ...confs],
+    plan: ["--site", "site.json", "--ironic-release", String(databases.ironic.version)],
+    ironic: ["--ironic-db", "sqlite:///ironic.sqlite"],
+    nova,
+  };
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { writeSample } from "../../src/demo/sample.ts";
+import { writeSample } from "../../src/demo/demo.ts";
 import { openRole } from "../../src/run/databases.ts";
 import { FOLDER, readCase } from "../fixtures/plans.ts";
 import { privateFolder } from "../hostile/deployment.ts";

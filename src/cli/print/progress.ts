@@ -1,18 +1,9 @@
 import type { JsonObject } from "../../lib/json.ts";
 import { takeWidth, visible } from "../../lib/table/text.ts";
 import type { Environment } from "../../run/process-context.ts";
-import type { Expect, Progress } from "../../run/sink.ts";
+import type { Progress } from "../../run/sink.ts";
 import { io, type Output } from "../io.ts";
 import { createEvents, timestamp } from "./events.ts";
-
-interface ProgressLine {
-  /** Sets the total and the count of an earlier run. */
-  readonly expect: Expect;
-  readonly at: Progress;
-  /** Prints a line if one is due, without new items. */
-  readonly pulse: () => void;
-  readonly done: (summary: string, interrupted?: boolean) => void;
-}
 
 interface ProgressOptions {
   /** stderr, because stdout is for the result. */
@@ -30,13 +21,11 @@ interface ProgressOptions {
 }
 
 const REDRAW = 100;
-const SILENT: ProgressLine = { expect() {}, at() {}, pulse() {}, done() {} };
 const ERASE = "\r\x1b[2K";
 
 /** Without a terminal, a line each interval or each 5 %, at most one a second. Has no timer. */
-export function createProgress(options: ProgressOptions): ProgressLine {
+export function createProgress(options: ProgressOptions) {
   const { stream, stage, interval, json, quiet, clock, env = io().env, draw } = options;
-  if (quiet) return SILENT;
   const terminal = terminalOf(stream, env);
   const emit = createEvents(stream, clock);
   const live = terminal.live && !json;
@@ -53,6 +42,7 @@ export function createProgress(options: ProgressOptions): ProgressLine {
     stream.write(`${dated}\n`);
   };
   const log = (type: "stage_start" | "stage_complete", text: string, fields: JsonObject): void => {
+    if (quiet) return;
     if (json) emit(type, { stage, ...fields });
     else if (!live || type === "stage_complete") line(`${stage}: ${text}`);
   };
@@ -69,30 +59,33 @@ export function createProgress(options: ProgressOptions): ProgressLine {
   };
   const due = (): boolean => {
     const waited = clock() - last.at;
-    if (draw !== undefined) return true;
+    if (quiet || draw !== undefined) return !quiet;
     if (live) return waited >= REDRAW || last.done === 0;
     const step = total !== undefined && (done - last.done) * 20 >= total;
     return waited >= interval || (step && waited >= 1000);
   };
 
   if (draw === undefined) log("stage_start", "started", total === undefined ? {} : { total });
+  const at: Progress = (machines, detail, rate) => {
+    if (machines > done) moved = clock();
+    done = machines;
+    [about, pace] = [detail, rate];
+    if (due()) show();
+  };
   return {
-    expect(all, earlier) {
+    at,
+    /** Sets the total and the count of an earlier run. */
+    expect(all: number, earlier: number): void {
       total = all;
       done = earlier;
       before = earlier;
       last = { at: last.at, done };
     },
-    at(machines, detail, rate) {
-      if (machines > done) moved = clock();
-      done = machines;
-      [about, pace] = [detail, rate];
+    /** Prints a line if one is due, without new items. */
+    pulse(): void {
       if (due()) show();
     },
-    pulse() {
-      if (due()) show();
-    },
-    done(summary, interrupted = false) {
+    done(summary: string, interrupted = false) {
       if (draw !== undefined) return draw(summary);
       const elapsed = clock() - began;
       const result = interrupted ? "interrupted" : "complete";
@@ -112,18 +105,6 @@ export function terminalOf(stream: Output, env: Environment) {
     width: () => stream.columns || 80,
   };
 }
-
-/** The progress of a stage; null if not yet known. */
-type Evidence = {
-  readonly done: number;
-  readonly total: number | null;
-  readonly percent: number | null;
-  /** Per second. */
-  readonly rate: number | null;
-  readonly eta: number | null;
-  /** Seconds since the last item, if more than two. */
-  readonly idle?: number;
-};
 
 /** Milliseconds without a new item until that is shown. */
 const IDLE = 2000;
@@ -145,31 +126,30 @@ export function measure(
   elapsed: number,
   before = 0,
   { idle = 0, pace }: { readonly idle?: number; readonly pace?: number | null | undefined } = {},
-): Evidence {
+) {
   const since = done - before;
-  const averageRate = elapsed > 0 ? (since * 1000) / elapsed : null;
-  const rate = pace === undefined ? averageRate : pace;
+  const rate = pace === undefined ? (elapsed > 0 ? (since * 1000) / elapsed : null) : pace;
+  const precision = pace === undefined ? 10 : 1000;
   const hasTotal = total !== undefined && total > 0;
   const isMeasurable = hasTotal && (pace !== undefined || since * 100 >= total - before);
-  const silent = (isUnfinished: boolean): number =>
-    isUnfinished && idle >= IDLE ? Math.floor(idle / 1000) : 0;
-  const precision = pace === undefined ? 10 : 1000;
-  const isRateReliable = isMeasurable && rate !== null && rate > 0 && elapsed >= EVIDENCE;
+  const isReliable = isMeasurable && rate !== null && rate > 0 && elapsed >= EVIDENCE;
+  const isUnfinished = total === undefined || done < total;
+  const silent = isUnfinished && idle >= IDLE ? Math.floor(idle / 1000) : 0;
   return {
     done,
     total: total ?? null,
     percent: hasTotal ? Math.min(100, Math.floor((done * 100) / total)) : null,
+    /** Per second. */
     rate: rate === null ? null : Math.round(rate * precision) / precision,
-    eta: isRateReliable
-      ? Math.max(0, Math.ceil((total - done) / rate), silent(done < total))
-      : null,
-    ...(silent(total === undefined || done < total) > 0 && { idle: silent(true) }),
+    eta: isReliable ? Math.max(0, Math.ceil((total - done) / rate), silent) : null,
+    /** Seconds since the last item, if more than two. */
+    ...(silent > 0 && { idle: silent }),
   };
 }
 
 /** `1200 of 5000 (24 %), 310/s, ETA 13 s`. @param slow shows machines per minute */
 export function sentence(
-  { done, total, percent, rate, eta, idle }: Evidence,
+  { done, total, percent, rate, eta, idle }: ReturnType<typeof measure>,
   slow = false,
 ): string {
   const perSecond = rate !== null && rate >= 10 ? Math.round(rate) : rate;

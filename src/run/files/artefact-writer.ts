@@ -6,7 +6,7 @@ import { createTemp } from "../../lib/files/temp-file.ts";
 import { footerLine, LONGEST_LINE } from "./artefact-form.ts";
 import type { RunFolder } from "./run-folder.ts";
 
-/** Bytes per write. */
+/** Characters per write. */
 const BLOCK = 512 * 1024;
 /** Bytes between two syncs, so that the last one is short. */
 const SYNC_EVERY = 32 * 1024 * 1024;
@@ -25,22 +25,18 @@ export async function createArtefact(
   const path = `${run.path}/${name}`;
   const writeAll = writerTo(temp.handle);
   const hash = createHash("sha256");
-  // Lines are copied at once, because waiting strings would be copied by the garbage collector.
-  let [block, used] = [Buffer.allocUnsafe(BLOCK), 0];
+  let block: string[] = [];
+  let length = 0;
   let lines = -1; // without the header
   let disk: Promise<void> = Promise.resolve();
-  /** Blocks to use again. */
-  const written: Buffer<ArrayBuffer>[] = [];
 
   /** Queues the block. @returns the wait for the previous block, so at most two are in memory */
   const flush = (): Promise<void> => {
-    const [full, filled, before] = [block, block.subarray(0, used), disk];
-    hash.update(filled);
-    [block, used] = [written.pop() ?? Buffer.allocUnsafe(BLOCK), 0];
-    disk = before.then(async () => {
-      await writeAll(filled);
-      written.push(full);
-    });
+    const before = disk;
+    const data = Buffer.from(block.join(""));
+    [block, length] = [[], 0];
+    hash.update(data);
+    disk = before.then(() => writeAll(data));
     disk.catch(() => undefined); // the next write or finish gets the error
     const wait = before.catch(fail);
     wait.catch(() => undefined); // optional to await, because finish also fails
@@ -56,13 +52,12 @@ export async function createArtefact(
     const text = typeof line === "string" ? line : JSON.stringify(line);
     if (text.includes("\n")) throw new Error("a line of an artefact holds a newline");
     lines += 1;
-    const room = text.length * 3 + 1; // UTF-8 needs at most three bytes for a UTF-16 unit
-    const wait = used + room > block.length && used > 0 ? flush() : undefined;
-    if (room > block.length) block = Buffer.allocUnsafe(room);
-    const size = block.write(`${text}\n`, used);
+    // UTF-8 needs at most three bytes for a UTF-16 unit.
+    const size = text.length * 3 < LONGEST_LINE ? 0 : Buffer.byteLength(text) + 1;
     if (size > LONGEST_LINE) return disk.catch(fail).then(() => fail(tooLong(path, lines, size)));
-    used += size;
-    return wait;
+    block.push(`${text}\n`);
+    length += text.length;
+    return length > BLOCK ? flush() : undefined;
   };
 
   const { format, ...rest } = header;

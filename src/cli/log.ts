@@ -53,7 +53,6 @@ export function log(type: "begin" | "said" | "refused" | "end", fields: JsonObje
   if (appendRunLog(current.run, current.lines.join(""))) current.lines = [];
 }
 
-const NAME = "log.jsonl";
 /** Either of these files identifies a run. */
 const OF_RUN: readonly string[] = ["snapshot.jsonl", "run.lock"];
 
@@ -64,11 +63,13 @@ const OF_RUN: readonly string[] = ["snapshot.jsonl", "run.lock"];
  * @returns whether the lines can be dropped: they were written, or can never be written
  */
 function appendRunLog(run: string, lines: string): boolean {
-  const here = isRunOfProcess(run);
-  if (here !== true) return here === "never";
   try {
+    const found = statSync(run, { throwIfNoEntry: false });
+    if (found === undefined) return false;
+    if (found.uid !== (process.getuid?.() ?? found.uid) || (found.mode & 0o077) !== 0) return true;
+    if (!OF_RUN.some((name) => existsSync(join(run, name)))) return false;
     const how = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
-    const file = openSync(join(run, NAME), how | constants.O_NONBLOCK, 0o600);
+    const file = openSync(join(run, "log.jsonl"), how | constants.O_NONBLOCK, 0o600);
     try {
       if (fstatSync(file).isFile()) writeSync(file, lines);
     } finally {
@@ -78,14 +79,4 @@ function appendRunLog(run: string, lines: string): boolean {
     // The command reports a full or read-only disk itself.
   }
   return true;
-}
-
-function isRunOfProcess(run: string): boolean | "never" {
-  try {
-    const { uid, mode } = statSync(run);
-    if (uid !== (process.getuid?.() ?? uid) || (mode & 0o077) !== 0) return "never";
-    return OF_RUN.some((name) => existsSync(join(run, name)));
-  } catch {
-    return false;
-  }
 }

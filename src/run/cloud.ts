@@ -34,7 +34,13 @@ export function cloudFor(options: RestOptions): Cloud {
     name === undefined ? [] : Object.keys(env).filter((key) => env[key] && WHO.test(key));
   if (passed.length > 0)
     warn(`Warning: with ${from}, these are ignored: ${passed.join(", ")}. Set them in the cloud.`);
-  return cloudOf(new Map([...settings, ...louder(options)]), from);
+  const { ironicUrl, osCacert, insecure } = options;
+  const louder: Settings = new Map([
+    ...(ironicUrl === undefined ? [] : [["baremetal_endpoint_override", ironicUrl] as const]),
+    ...(osCacert === undefined ? [] : [["cacert", osCacert] as const]),
+    ...(insecure === true ? [["insecure", "true"] as const] : []),
+  ]);
+  return cloudOf(new Map([...settings, ...louder]), from);
 }
 
 /** Variables that select an endpoint. */
@@ -48,14 +54,6 @@ export function hasLogin({ osCloud }: RestOptions): boolean {
   const { OS_CLOUD, OS_AUTH_URL, OS_AUTH_TYPE, OS_AUTH_PLUGIN } = processContext().env;
   const isConfigured = [OS_CLOUD, OS_AUTH_URL, OS_AUTH_TYPE, OS_AUTH_PLUGIN].some(Boolean);
   return osCloud !== undefined || isConfigured;
-}
-
-function louder({ ironicUrl, osCacert, insecure }: RestOptions): Settings {
-  return new Map([
-    ...(ironicUrl === undefined ? [] : [["baremetal_endpoint_override", ironicUrl] as const]),
-    ...(osCacert === undefined ? [] : [["cacert", osCacert] as const]),
-    ...(insecure === true ? [["insecure", "true"] as const] : []),
-  ]);
 }
 
 /** Prefix of an image name to look up in Glance. */

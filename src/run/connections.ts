@@ -19,31 +19,13 @@ const ABOUT: ReadonlySet<string> = new Set(["$schema", "format"]);
 /**
  * Databases, services, files and decisions by option: `nova_bm_db` is `nova-bm-db`. Paths are
  * relative to the document.
- * @param file absolute
+ * @param path absolute
  * @throws MigrationError N2I-E101 with the key, never the address; N2I-E108 with every fault
  */
-export function readConnections(file: string): ReadonlyMap<string, Connection> {
-  try {
-    return connectionsIn(file);
-  } catch (cause) {
-    // The same faults as in a site document, with another fix.
-    throw cause instanceof MigrationError && cause.code === "N2I-E103"
-      ? new MigrationError("N2I-E108", cause.message, { cause })
-      : cause;
-  }
-}
-
-function connectionsIn(path: string): ReadonlyMap<string, Connection> {
+export function readConnections(path: string): ReadonlyMap<string, Connection> {
   // Paths are relative to the target of a link.
   const file = existsSync(path) ? realpathSync(path) : path;
-  const text = readDocument(file, { trusted: true });
-  const document = parseDocument(text, file) ?? {};
-  const schema = join(packageRoot(), "mappings", "schema", "connections.schema.json");
-  // Tests validate the schema.
-  const form = JSON.parse(readFileSync(schema, "utf8")) as AnySchemaObject;
-  checkDocument(createAjv().compile(form), document, file, locator(text));
-  // The schema was checked above.
-  const { decisions, ...locations } = document as { readonly decisions?: Written };
+  const { decisions, ...locations } = documentIn(file);
   const all: Written = { ...locations, ...decisions };
   const written = Object.entries(all).filter(([key]) => !ABOUT.has(key));
   return new Map(
@@ -52,6 +34,23 @@ function connectionsIn(path: string): ReadonlyMap<string, Connection> {
       return [option, optionsFrom(dirname(file), option, value, `${file}: ${key}`)];
     }),
   );
+}
+
+function documentIn(file: string) {
+  try {
+    const text = readDocument(file, { trusted: true });
+    const document = parseDocument(text, file) ?? {};
+    const schema = join(packageRoot(), "mappings", "schema", "connections.schema.json");
+    // Tests validate the schema.
+    const form = JSON.parse(readFileSync(schema, "utf8")) as AnySchemaObject;
+    checkDocument(createAjv().compile(form), document, file, locator(text));
+    return document as { readonly decisions?: Written }; // the schema was checked
+  } catch (cause) {
+    // The same faults as in a site document, with another fix.
+    throw cause instanceof MigrationError && cause.code === "N2I-E103"
+      ? new MigrationError("N2I-E108", cause.message, { cause })
+      : cause;
+  }
 }
 
 function optionsFrom(

@@ -60,8 +60,13 @@ export function savedFile(run: string): string {
 export async function readSaved(run: string): Promise<Saved> {
   const file = savedFile(run);
   if (!isPrivate(run) || !existsSync(file)) return new Map();
-  const options = quickly(file);
-  if (options !== null) return options;
+  try {
+    const options = asWritten(readDocument(file, { trusted: true }));
+    if (options !== null) return options;
+  } catch (cause) {
+    // Only the general reader can judge such a file.
+    if (!(cause instanceof MigrationError)) throw cause;
+  }
   // Loaded only for an edited file, because the schema checker takes longer than most commands.
   const { readConnections } = await import("./connections.ts");
   return readConnections(file);
@@ -208,16 +213,6 @@ function isPrivate(run: string): boolean {
   const found = statSync(run, { throwIfNoEntry: false });
   if (found === undefined || !found.isDirectory()) return false;
   return found.uid === (process.getuid?.() ?? found.uid) && (found.mode & 0o077) === 0;
-}
-
-/** Null for a file that only the general reader can judge. */
-function quickly(file: string): Saved | null {
-  try {
-    return asWritten(readDocument(file, { trusted: true }));
-  } catch (cause) {
-    if (!(cause instanceof MigrationError)) throw cause;
-    return null;
-  }
 }
 
 /** Options of a file in our own format. Null if it was edited. */

@@ -4,10 +4,6 @@ import type { Sink } from "./sink.ts";
 
 type LogPosition = ReturnType<typeof locationOf>;
 
-type Lines = ReturnType<typeof linesOf>;
-/** Finds faults in a log. @param from first line whose faults count */
-type Judge = (lines: (from: number) => Lines, from: number) => AsyncIterable<LogFault>;
-
 /** Maximum listed faults per log. Further faults are counted. */
 const LISTED = 20;
 
@@ -18,10 +14,13 @@ export async function logsAt(locations: readonly string[]): Promise<readonly Log
   return logs;
 }
 
-/** @returns number of faults */
+/** @param judge finds the faults from a line on @returns their number */
 export async function listFaults(
   logs: readonly LogPosition[],
-  judge: Judge,
+  judge: (
+    lines: (from: number) => ReturnType<typeof linesOf>,
+    from: number,
+  ) => AsyncIterable<LogFault>,
   sink: Sink,
 ): Promise<number> {
   let count = 0;

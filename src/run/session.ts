@@ -41,11 +41,6 @@ export function runBy(replacement: Clock | null): void {
   clock = replacement ?? REAL;
 }
 
-interface SessionHow {
-  readonly afterWindow?: boolean;
-  readonly service?: ServiceSignals;
-}
-
 /**
  * Runs a command that makes changes, with one journal for all parts.
  * @param how.afterWindow the changes come after the window, and disturb no tenant
@@ -54,7 +49,10 @@ interface SessionHow {
 export async function withSession<T>(
   run: RunFolder,
   work: (session: RunSession) => Promise<T>,
-  { afterWindow = false, service }: SessionHow = {},
+  {
+    afterWindow = false,
+    service,
+  }: { readonly afterWindow?: boolean; readonly service?: ServiceSignals } = {},
 ): Promise<T> {
   let interrupt: Interrupt | undefined;
   let journal: Journal | undefined;

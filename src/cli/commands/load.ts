@@ -137,12 +137,6 @@ function verbosely(args: { [name: string]: unknown }, command: string): void {
   if ("allRows" in args && command !== "verify") args.allRows = true;
 }
 
-function logged({ serves }: Declared, args: { readonly [name: string]: unknown }): void {
-  const { run, noWindow } = args;
-  if (typeof noWindow === "string") processContext().window.outside = noWindow;
-  if (typeof run === "string" && serves !== true) logTo(resolve(io().cwd(), run));
-}
-
 export function declaredCommands(): readonly Declared[] {
   return COMMANDS.map(([options]) => options).filter(({ describe }) => describe !== false);
 }
@@ -203,19 +197,20 @@ function addCommand(to: Argv, [options, work]: Command, usage: string, begin: ()
       const parser = declare(yargs.group([], "Options:"), options, common);
       // yargs runs middlewares for help as well.
       if (isHelp) return parser;
-      return (
-        parser
-          .middleware(() => checkNames(options), true)
-          .middleware((args) => addConnections(args, options, usualOf(yargs)), true)
-          .middleware((args) => checkCombination(options, args), true)
-          .middleware(async (args: { readonly [option: string]: unknown }) => {
-            // Loads the views only if the command line names columns.
-            if ([args.match, args.column, args.sortColumn].some(Array.isArray))
-              (await import("../views/columns.ts")).checkColumns(nameOf(options), args);
-          })
+      return parser
+        .middleware(() => checkNames(options), true)
+        .middleware((args) => addConnections(args, options, usualOf(yargs)), true)
+        .middleware((args) => checkCombination(options, args), true)
+        .middleware(async (args: { readonly [option: string]: unknown }) => {
+          // Loads the views only if the command line names columns.
+          if ([args.match, args.column, args.sortColumn].some(Array.isArray))
+            (await import("../views/columns.ts")).checkColumns(nameOf(options), args);
+        })
+        .middleware(({ run, noWindow }: { readonly [option: string]: unknown }) => {
+          if (typeof noWindow === "string") processContext().window.outside = noWindow;
           // yargs has accepted the command line, so its --run is valid.
-          .middleware((args) => logged(options, args))
-      );
+          if (typeof run === "string" && options.serves !== true) logTo(resolve(io().cwd(), run));
+        });
     },
     async handler(args) {
       begin();

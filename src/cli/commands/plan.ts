@@ -40,16 +40,13 @@ interface NovaArgs
 export function novaRequest(args: NovaArgs): NovaRequest | null {
   const { novaDb, computeHost, flavor } = args;
   if (novaDb === undefined) return null;
-  return {
-    computeHosts: computeHost ?? [],
-    flavors: { images: imagesOf(args), selected: new Set(flavor ?? []) },
-  };
-}
-
-function imagesOf({ flavorImages, deployKernel, deployRamdisk }: NovaArgs): Images {
-  if (deployKernel === undefined || deployRamdisk === undefined)
-    return { do: flavorImages === "delete" ? "delete" : "keep" };
-  return { do: "point", kernel: deployKernel, ramdisk: deployRamdisk };
+  const { deployKernel: kernel, deployRamdisk: ramdisk } = args;
+  const images: Images =
+    kernel === undefined || ramdisk === undefined
+      ? { do: args.flavorImages === "delete" ? "delete" : "keep" }
+      : { do: "point", kernel, ramdisk };
+  const computeHosts = computeHost ?? [];
+  return { computeHosts, flavors: { images, selected: new Set(flavor ?? []) } };
 }
 
 interface PlanArgs extends Voice, NovaArgs, PlanCommandOptions {
@@ -162,21 +159,15 @@ function createLines(all: boolean) {
       width: number | undefined,
     ): readonly string[] {
       const every = isComplete();
+      const ordered = ORDER.flatMap((group) => lines.filter(({ verdict }) => verdict === group));
       return [
-        ...(every ? machineLines(lines) : []),
+        ...(every ? [...ordered.map(({ text }) => text), ""] : []),
         ...verdictLines(verdicts, every),
         ...findingLines({ findings, accepted, skipped }, every ? new Map() : examples, width),
         ...lateLines(late),
       ];
     },
   };
-}
-
-function machineLines(
-  lines: readonly { readonly verdict: Verdict; readonly text: string }[],
-): readonly string[] {
-  const ordered = ORDER.flatMap((group) => lines.filter(({ verdict }) => verdict === group));
-  return [...ordered.map(({ text }) => text), ""];
 }
 
 /** @param bare without the counts, because every machine is listed */

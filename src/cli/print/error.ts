@@ -18,7 +18,7 @@ export function errorText(error: unknown, { debug }: { readonly debug: boolean }
   const all = debug && error instanceof Error ? causes(error) : [];
   const lines = [
     ...(isBug ? [...all, ...stack] : [...stack, ...all]),
-    `ERROR ${code} ${isBug ? "This is a bug in nova2ironic: " : ""}${sentence(message)}`,
+    `ERROR ${code} ${isBug ? "This is a bug in nova2ironic: " : ""}${/[.!?:]$/.test(message) ? message : `${message}.`}`,
     ...(reason === null ? [] : [`Why: ${reason}`]),
     ...(isBug ? [] : [`More: nova2ironic explain ${code}`]),
     `Fix: ${fix}`,
@@ -43,10 +43,6 @@ function refused(error: unknown) {
   }
   const { reason, fix } = REFUSALS["N2I-E900"];
   return { code: "N2I-E900", message: safeMessage(error), reason, fix };
-}
-
-function sentence(message: string): string {
-  return /[.!?:]$/.test(message) ? message : `${message}.`;
 }
 
 /** Codes if the process or the host has no file descriptors left. */

@@ -155,7 +155,9 @@ function parseOslo(file: string, bytes: Uint8Array) {
     close();
     if (line === "" || comment) continue;
     if (line.startsWith("[")) {
-      section = sectionName(line, location);
+      if (!line.endsWith("]")) throw refused(location, "a section that does not end with ]");
+      if (line.length <= 2) throw refused(location, "a section without a name");
+      section = line.slice(1, -1);
       sections.push(section);
       continue;
     }
@@ -167,23 +169,15 @@ function parseOslo(file: string, bytes: Uint8Array) {
   return { assignments: found, sections };
 }
 
-function sectionName(line: string, location: string): string {
-  if (!line.endsWith("]")) throw refused(location, "a section that does not end with ]");
-  if (line.length <= 2) throw refused(location, "a section without a name");
-  return line.slice(1, -1);
-}
-
 function split(line: string, location: string): { readonly key: string; readonly value: string } {
   const at = line.search(/[=:]/);
   if (at < 0) throw refused(location, "neither a comment, a [section] nor key = value");
   const key = line.slice(0, at).trim();
   if (key === "") throw refused(location, "a value without a key");
-  return { key, value: unquoted(line.slice(at + 1).trim()) };
-}
-
-function unquoted(value: string): string {
+  const value = line.slice(at + 1).trim();
   const quote = value.at(0);
-  return (quote === '"' || quote === "'") && value.endsWith(quote) ? value.slice(1, -1) : value;
+  const isQuoted = (quote === '"' || quote === "'") && value.endsWith(quote);
+  return { key, value: isQuoted ? value.slice(1, -1) : value };
 }
 
 function refused(location: string, fault: string): MigrationError {

@@ -50,7 +50,7 @@ export async function* asValues(rows: Rows): AsyncIterable<string> {
   for await (const row of rows) yield `${row.map((value) => visible(cellText(value))).join(" ")}\n`;
 }
 
-export function objectOf(columns: readonly string[], row: readonly Json[]): JsonObject {
+function objectOf(columns: readonly string[], row: readonly Json[]): JsonObject {
   return Object.fromEntries(columns.map((name, at) => [name, row[at] ?? null]));
 }
 

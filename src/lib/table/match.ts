@@ -14,7 +14,15 @@ export function matching(
   conditions: readonly string[],
 ): (row: readonly Json[]) => boolean {
   const criteria = grouped(
-    conditions.map((condition) => parsedMatch(columns, condition)),
+    conditions.map((condition) => {
+      const end = condition.indexOf("=");
+      if (end < 1)
+        throw new MigrationError("N2I-E100", `--match requires COLUMN=VALUE, not ${condition}`, {
+          fix: `Specify one of these columns: ${columns.join(", ")}.`,
+        });
+      const at = columnOf(columns, condition.slice(0, end).trim());
+      return { at, pattern: patternOf(condition.slice(end + 1).trim()) };
+    }),
     ({ at }) => at,
   );
   return (row) =>
@@ -24,16 +32,6 @@ export function matching(
       const parts = cell === null ? [text, ""] : [text, ...text.split(/[\s,;]+/)];
       return alternatives.some(({ pattern }) => parts.some((part) => pattern.test(part)));
     });
-}
-
-function parsedMatch(columns: readonly string[], condition: string) {
-  const end = condition.indexOf("=");
-  if (end < 1)
-    throw new MigrationError("N2I-E100", `--match requires COLUMN=VALUE, not ${condition}`, {
-      fix: `Specify one of these columns: ${columns.join(", ")}.`,
-    });
-  const at = columnOf(columns, condition.slice(0, end).trim());
-  return { at, pattern: patternOf(condition.slice(end + 1).trim()) };
 }
 
 /** A column by its name, or by a word that only one column has: `host` is `Service Host`. */

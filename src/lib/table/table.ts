@@ -9,7 +9,6 @@ import {
   asYaml,
   cellText,
   jsonObject,
-  objectOf,
   type Rows,
   yamlText,
 } from "./data.ts";
@@ -134,7 +133,7 @@ async function* shortly(
   for await (const row of view.rows) {
     count += 1;
     if (count <= SCREENFUL) first.push(row);
-    const cells = (some: readonly number[]) => some.map((at) => textOf(row[at] ?? null));
+    const cells = (some: readonly number[]) => some.map((at) => cellText(row[at] ?? ""));
     gathered.add(
       cells(indexes)
         .filter((cell) => cell !== "")
@@ -163,10 +162,6 @@ function exampleOf(columns: readonly string[]): readonly number[] {
     : [0, 1, 2].filter((at) => at < columns.length);
 }
 
-function textOf(cell: Json): string {
-  return cell === null ? "" : cellText(cell);
-}
-
 /** As OpenStack's `show` commands print it. @throws MigrationError N2I-E100 for an unknown field */
 export function renderObject(
   object: JsonObject,
@@ -176,8 +171,7 @@ export function renderObject(
   const all = Object.keys(object);
   const selected = options.column ?? [];
   const names = selected.length === 0 ? all : positions(all, selected).map((at) => all[at] ?? "");
-  const values = names.map((name) => object[name] ?? null);
-  const pairs = names.map((name, at) => [name, values[at] ?? null]);
+  const pairs = names.map((name) => [name, object[name] ?? null] as const);
   switch (options.format) {
     case "table":
       return asGrid(["Field", "Value"], pairs, {
@@ -187,13 +181,13 @@ export function renderObject(
         alignNumbers: false,
       });
     case "json":
-      return [jsonObject(objectOf(names, values), options.noindent !== true)];
+      return [jsonObject(Object.fromEntries(pairs), options.noindent !== true)];
     case "yaml":
-      return [yamlText(objectOf(names, values))];
+      return [yamlText(Object.fromEntries(pairs))];
     case "csv":
       return asCsv(["Field", "Value"], pairs, options.quote ?? "nonnumeric", screen.isTTY);
     case "value":
-      return asValues(values.map((value) => [value]));
+      return asValues(pairs.map(([, value]) => [value]));
   }
 }
 

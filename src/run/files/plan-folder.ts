@@ -8,8 +8,8 @@ import { contentOf, notRead, notWritten } from "../../lib/files/failure.ts";
 import { syncFolder, TEMPORARY, tempOf, writeAtomic } from "../../lib/files/temp-file.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { ArtefactKind } from "../../model/artefact.ts";
-import { MOVES, type MoveManifest } from "../../model/nova/host-move.ts";
-import { MACHINES, type PlanFile, type PlanManifest } from "../../model/nova/nova-plan.ts";
+import type { MoveManifest } from "../../model/nova/host-move.ts";
+import type { PlanFile, PlanManifest } from "../../model/nova/nova-plan.ts";
 import { LONGEST_LINE, parseObject } from "./artefact-form.ts";
 import { isOf, openArtefact, openFile, refusal } from "./artefact-reader.ts";
 import { createArtefact } from "./artefact-writer.ts";
@@ -193,11 +193,7 @@ export async function openManifest(path: string, of: Stage = "plan") {
   return { folder, manifest: manifest as unknown as PlanManifest, sha256 };
 }
 
-const KINDS: ReadonlyMap<string, ArtefactKind> = new Map([
-  [MACHINES, "machines"],
-  ["nova-findings", "nova-findings"],
-  [MOVES, "moves"],
-]);
+const KINDS = ["machines", "nova-findings", "moves"] as const satisfies readonly ArtefactKind[];
 
 /**
  * Opens a file of a plan, and compares it with the manifest's digest.
@@ -209,7 +205,8 @@ export async function openFileOf<Header = JsonObject, Line = JsonObject>(
   check?: (line: Line, value: JsonObject, text: string) => void,
 ) {
   const path = join(folder, `${name}.jsonl`);
-  const file = await openArtefact<Header, Line>(path, KINDS.get(name) ?? "nova", check);
+  const kind = KINDS.find((one) => one === name) ?? "nova";
+  const file = await openArtefact<Header, Line>(path, kind, check);
   if (file.footer.sha256 !== manifest.files[name]?.sha256)
     throw refusal("N2I-E114", path, `is not the file that ${MANIFEST} names`);
   return file;

@@ -59,10 +59,17 @@ function essence(line: string): string {
   return line.replace(/^[\d\s:.,-]+/, "").replace(/\[[^\]]*\]/, "");
 }
 
-/** The line for display: shortened, secrets masked. */
+/** The line for display: shortened, and each value that may be a secret masked. */
 export function quote(line: string): string {
   // The patterns backtrack, so a line of megabytes would take too long.
-  const masked = withoutSecrets(line.slice(0, 2 * LONGEST).trimEnd());
+  const masked = line
+    .slice(0, 2 * LONGEST)
+    .trimEnd()
+    .replace(ASSIGNED, "$1***")
+    .replace(OPTION, "$1***")
+    .replace(LOGIN, "$1***")
+    .replace(ATTACHED, "$1-p***")
+    .replace(IN_URL, "$1***@");
   return masked.length > LONGEST ? `${masked.slice(0, LONGEST)}...` : masked;
 }
 
@@ -77,16 +84,6 @@ const LOGIN =
 const ATTACHED =
   /(\b(?:mysql|mariadb|sshpass)[\w-]*\b[^|;&]*? )(?:'-p[^']+'|"-p[^"]+"|-p(?:'[^']*'|"[^"]*"|\S)+)/g;
 const IN_URL = /(\w:\/\/[^\s:@/]*:)[^\s/]*@/g;
-
-/** Masks each value whose name, option or position suggests a secret. */
-export function withoutSecrets(line: string): string {
-  return line
-    .replace(ASSIGNED, "$1***")
-    .replace(OPTION, "$1***")
-    .replace(LOGIN, "$1***")
-    .replace(ATTACHED, "$1-p***")
-    .replace(IN_URL, "$1***@");
-}
 
 export interface LogFault {
   readonly line: number;

@@ -26,7 +26,7 @@ export type Credentials = ReturnType<typeof credentials>;
  * first CR, LF or TAB, unless that is the first byte. A NUL also ends it.
  * @source ipmitool lib/ipmi_main.c ipmi_password_file_read; facts/ipmi.md 5.5
  */
-export function readAsFile(password: Buffer): Buffer {
+function readAsFile(password: Buffer): Buffer {
   const line = password.indexOf(0x0a);
   const read = password.subarray(0, Math.min(LONGEST_KEY, line < 0 ? Infinity : line + 1));
   const end = read.indexOf(0x00);

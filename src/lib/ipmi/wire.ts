@@ -13,7 +13,7 @@ const AUTH_RMCPPLUS = 0x06;
  * authType of an IPMI datagram. Null for another class (ASF), an acknowledgement, and a truncated
  * or too long datagram. The sequence byte is ignored.
  */
-export function authTypeOf(datagram: Buffer): number | null {
+function authTypeOf(datagram: Buffer): number | null {
   if (datagram.length < 5 || datagram.length > LONGEST) return null;
   if (datagram[0] !== RMCP[0] || datagram[3] !== RMCP[3]) return null;
   return datagram[4] ?? null;

@@ -92,11 +92,7 @@ function escaped(character: string): string {
 /** Lines to be copied are not folded. A terminal that wraps a line copies it as one. */
 const COPIED = /nova2ironic \w|^umask |^(Next|then|Undo|All|Saved|Connections|Fix): /;
 
-/**
- * Breaks a line at blanks into lines of at most `width` columns. Later lines have two more columns
- * of indentation. A longer word and a line with a command stay in one piece.
- */
-export function fold(line: string, width: number): readonly string[] {
+function fold(line: string, width: number): readonly string[] {
   if (displayWidth(line) <= width || COPIED.test(line)) return [line];
   const [indent = ""] = /^ */.exec(line) ?? [];
   const lines: string[] = [];
@@ -114,7 +110,10 @@ export function fold(line: string, width: number): readonly string[] {
   return [...lines, current];
 }
 
-/** Unchanged if the width is unknown. */
+/**
+ * Breaks lines at blanks into lines of at most `width` columns. Later lines have two more columns
+ * of indentation. A longer word and a line with a command stay in one piece.
+ */
 export function foldText(text: string, width: number | undefined): string {
   if (width === undefined) return text;
   return text

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fold, foldText } from "../../../src/lib/table/text.ts";
+import { foldText } from "../../../src/lib/table/text.ts";
+
+const fold = (text: string, width: number) => foldText(text, width).split("\n");
 
 test("a line is folded at blanks, and later lines stand further in", () => {
   assert.deepEqual(fold("  N2I-D600 blocks  10  BMC does not answer to anybody", 30), [

@@ -63,16 +63,12 @@ export function io(): Io {
 export function ioOf(host: NodeJS.Process): Io {
   outside = {
     argv: host.argv.slice(2),
-    // Getters, because opening stdin may keep a process alive.
+    // A getter, because opening stdin may keep a process alive.
     get stdin() {
       return host.stdin;
     },
-    get stdout() {
-      return host.stdout;
-    },
-    get stderr() {
-      return host.stderr;
-    },
+    stdout: host.stdout,
+    stderr: host.stderr,
     env: host.env,
     cwd: processContext().cwd,
     host,

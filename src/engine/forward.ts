@@ -108,8 +108,6 @@ async function choose<C extends Change, L>(
   const waits = (await leg.part.waiting?.(unowned, "forward")) ?? NONE;
   const isIncluded = ({ id, machine }: C): boolean =>
     !waits.has(id) && (machine === null || !(otherwise.has(machine) || excluded.has(machine)));
-  if (waits.size + otherwise.size + excluded.size === 0)
-    return { changes: all, ownedIds, out: [], excluded: [], waiting: [] };
   return {
     changes: all.filter(isIncluded),
     ownedIds,

@@ -53,10 +53,8 @@ export async function runHook(
  */
 export async function runScript(
   {
-    name,
-    program,
-    args,
     env,
+    ...script
   }: Omit<Parameters<typeof runProgram>[0], "environment" | "fix"> & {
     readonly env: { readonly [name: string]: string };
   },
@@ -64,9 +62,9 @@ export async function runScript(
   signal: AbortSignal,
 ): Promise<{ readonly lines: readonly string[]; readonly fault: string | null }> {
   const { HOME = "/" } = processContext().env;
-  const fix = `Run chmod u+x ${program}, and begin its first line with #! and the interpreter.`;
+  const fix = `Run chmod u+x ${script.program}, and begin its first line with #! and the interpreter.`;
   const { status, stdout, stderr, stopped } = await runProgram(
-    { name, program, args, environment: { HOME, ...env }, fix },
+    { ...script, environment: { HOME, ...env }, fix },
     { deadline: seconds * 1000, signal },
   );
   const lines = `${stdout}\n${stderr}`.split("\n").filter(Boolean);

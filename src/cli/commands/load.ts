@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Argv } from "yargs";
 import { setDatabaseTimeout } from "../../run/database-timeout.ts";
-import { camel, kebab } from "../../run/next.ts";
+import { camel, kebab, pick } from "../../run/next.ts";
 import { processContext } from "../../run/process-context.ts";
 import type { CommandFunctions } from "../../window/runner/perform-stage.ts";
 import { checkCombination, checkNames } from "../check-options.ts";
@@ -34,16 +34,9 @@ async function loadRunner(): ReturnType<Work> {
 }
 
 /** The commands as functions: `run` performs its stages in this process. */
-function commandFunctions({
-  quiet,
-  json,
-  progressInterval,
-  yes,
-  config,
-  without,
-}: RunArgs): CommandFunctions {
+function commandFunctions(run: RunArgs): CommandFunctions {
   const voice = {
-    ...{ quiet, json, yes, config, without, "progress-interval": progressInterval },
+    ...pick(run, ["quiet", "json", "yes", "config", "without", "progress-interval"]),
     walked: true,
   };
   const find = (name: string): Command => {

@@ -119,18 +119,10 @@ export interface IpmiClient {
 export function openClient(
   options: SessionOptions = SESSION_DEFAULTS,
   clock: Timers = SYSTEM_CLOCK,
+  mux: Mux = openMux(),
 ): IpmiClient {
-  const mux = openMux();
-  return { ask: askOver(mux, options, clock), close: mux.close };
-}
-
-export function askOver(
-  mux: Mux,
-  options: SessionOptions = SESSION_DEFAULTS,
-  clock: Timers = SYSTEM_CLOCK,
-): IpmiClient["ask"] {
   const context = { clock, chance: SYSTEM_CHANCE };
-  return async (target, { deadline, signal }) => {
+  const ask: IpmiClient["ask"] = async (target, { deadline, signal }) => {
     signal.throwIfAborted();
     const attempt = { address: target.address, pass: 1 } as const;
     const startedAt = clock.date().toISOString();
@@ -151,6 +143,7 @@ export function askOver(
       wipe(secrets);
     }
   };
+  return { ask, close: mux.close };
 }
 
 const NO_DEVICE = {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { type TestContext, test } from "node:test";
-import { askOver } from "../../../src/lib/ipmi/ask.ts";
+import { openClient } from "../../../src/lib/ipmi/ask.ts";
 import type { BmcTarget } from "../../../src/lib/ipmi/index.ts";
 import { SESSION_DEFAULTS } from "../../../src/lib/ipmi/session.ts";
 import { HEADER, PAYLOAD, parsePacket } from "../../../src/lib/ipmi/wire.ts";
@@ -48,7 +48,7 @@ test("datagrams of 64 KB between the answers change nothing", async (t) => {
     if (typeOf(answer) >= 0) padded.writeUInt16LE(65_507 - HEADER, 14);
     return [huge, padded, answer];
   });
-  const reading = await askOver(muxOf(t), SESSION_DEFAULTS, QUICK)(question, LIMITS);
+  const reading = await openClient(SESSION_DEFAULTS, QUICK, muxOf(t)).ask(question, LIMITS);
   assert.deepEqual([reading.verdict, reading.power], ["ok", "on"], reading.detail);
 });
 
@@ -64,7 +64,7 @@ test("a RAKP 2 of an earlier login is not taken for this one's, and nothing is s
     answer.copy(replayed, HEADER, HEADER, HEADER + 8);
     return [replayed];
   });
-  const probe = askOver(muxOf(t), SESSION_DEFAULTS, QUICK);
+  const probe = openClient(SESSION_DEFAULTS, QUICK, muxOf(t)).ask;
   assert.equal((await probe(question, LIMITS)).verdict, "ok");
   assert.equal(third, 1);
   const again = await probe(question, LIMITS);
@@ -87,7 +87,7 @@ test("BMCs that answer in each other's sessions are heard by nobody, and a third
     return sessions.has(other) ? [swapped] : [];
   };
   const shared = muxOf(t);
-  const probe = askOver(shared, SESSION_DEFAULTS, QUICK);
+  const probe = openClient(SESSION_DEFAULTS, QUICK, shared).ask;
   const questions = await Promise.all([
     hostile(t, true, swapping("one", "two")),
     hostile(t, false, swapping("two", "one")),
@@ -104,7 +104,7 @@ test("answers that come again after the session was closed change no later answe
     for (const delay of [40, 80, 120, 200, 400]) say(Buffer.from(answer), delay);
     return [answer];
   });
-  const probe = askOver(muxOf(t), SESSION_DEFAULTS, QUICK);
+  const probe = openClient(SESSION_DEFAULTS, QUICK, muxOf(t)).ask;
   for (let turn = 0; turn < 12; turn++) {
     const reading = await probe(question, LIMITS);
     assert.deepEqual([reading.verdict, reading.power], ["ok", "on"], reading.detail);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setMaxListeners } from "node:events";
 import { test } from "node:test";
 import { endpointOf } from "../../../src/lib/ipmi/address.ts";
-import { askOver } from "../../../src/lib/ipmi/ask.ts";
+import { openClient } from "../../../src/lib/ipmi/ask.ts";
 import { SESSION_DEFAULTS } from "../../../src/lib/ipmi/session.ts";
 import type { Mux } from "../../../src/lib/ipmi/transport.ts";
 import { QUICK } from "../../lab/bmc/quick-clock.ts";
@@ -12,7 +12,7 @@ import { muxOf, udpBmc } from "./udp-bmc.ts";
 const LIMITS = { deadline: 20_000, signal: new AbortController().signal };
 setMaxListeners(0, LIMITS.signal);
 
-const over = (mux: Mux) => askOver(mux, SESSION_DEFAULTS, QUICK);
+const over = (mux: Mux) => openClient(SESSION_DEFAULTS, QUICK, mux).ask;
 
 for (const address of ["127.0.0.1", "::ffff:127.0.0.1"]) {
   test(`a BMC at ${address} is asked over real sockets`, async (t) => {

@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { lookup } from "node:dns/promises";
 import { test } from "node:test";
 import { endpointOf } from "../../../src/lib/ipmi/address.ts";
-import { askOver } from "../../../src/lib/ipmi/ask.ts";
+import { openClient } from "../../../src/lib/ipmi/ask.ts";
 import { muxOf, udpBmc } from "./udp-bmc.ts";
+
+const askOver = (mux: ReturnType<typeof muxOf>) => openClient(undefined, undefined, mux).ask;
 
 // What needs IPv6, a name in /etc/hosts, or more loopback addresses than one.
 

@@ -1,7 +1,7 @@
 import { createSocket } from "node:dgram";
 import { once, setMaxListeners } from "node:events";
 import type { TestContext } from "node:test";
-import { askOver } from "../../../src/lib/ipmi/ask.ts";
+import { openClient } from "../../../src/lib/ipmi/ask.ts";
 import type { BmcReading } from "../../../src/lib/ipmi/index.ts";
 import { SESSION_DEFAULTS } from "../../../src/lib/ipmi/session.ts";
 import { type Mux, openMux } from "../../../src/lib/ipmi/transport.ts";
@@ -84,7 +84,7 @@ export async function askAllOf(
   suites: readonly number[] | null = null,
 ): Promise<readonly BmcReading[]> {
   const options = suites ? { ...SESSION_DEFAULTS, suites: () => suites } : SESSION_DEFAULTS;
-  const probe = askOver(muxOf(t), options, CLOCK.clock);
+  const probe = openClient(options, CLOCK.clock, muxOf(t)).ask;
   const { signal } = new AbortController();
   // Each BMC listens to it.
   setMaxListeners(0, signal);

@@ -55,12 +55,12 @@ test("--version loads the entry, what finds package.json, what would load the pr
 test("help, completion and errors of the command line load no stage, no system and no driver", () => {
   const { files, packages } = loadedWith("cli/start.js");
   const elsewhere = files.filter((file) => !/^(cli|model|lib)\//.test(file));
-  // Names of releases, which options offer; how long a database is waited for; what stages are told;
+  // Names of releases, which options offer; what stages are told;
   // the run's log, which words go along, and where paths begin.
   const known = [
-    ...["run/database-timeout.js", "run/files/load-tables.js", "run/files/manual.js"],
-    ...["run/files/package-root.js", "run/next.js", "run/paths.js"],
-    ...["run/process-context.js", "run/stages.js", "run/version.js", "systems/database/limit.js"],
+    ...["run/files/load-tables.js", "run/files/manual.js"],
+    ...["run/files/package-root.js", "run/next.js"],
+    ...["run/process-context.js", "run/stages.js", "run/version.js"],
   ];
   assert.deepEqual([elsewhere, packages], [known, ["picocolors", "string-width", "yargs"]]);
 });

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import {
+  absolute,
   BACKENDS,
   CALLED,
   CONNECTIONS,
@@ -15,7 +16,6 @@ import {
   TARGET,
   WITH_NOVA,
 } from "../run/next.ts";
-import { absolute } from "../run/paths.ts";
 import { type Connection, processContext } from "../run/process-context.ts";
 import { type Io, io } from "./io.ts";
 import { conflict, type Declared, nameOf, type OptionTable, sidesOf } from "./options/declared.ts";

@@ -192,14 +192,12 @@ export function ownedIn(
 }
 
 /** Existing rows are then ours. After a full rollback, they belong to another run. */
-export function wasStarted(ownership: Ownership, span: Span): boolean {
-  return ownership.started.some(
-    (other) => other.from < span.to && span.from < other.to && !wasTakenBack(ownership, other),
+export function wasStarted({ started, undone, skipped }: Ownership, span: Span): boolean {
+  const isReverted = (other: Span): boolean =>
+    skipped.size === 0 && undone.get(keyOf(other)) === "all";
+  return started.some(
+    (other) => other.from < span.to && span.from < other.to && !isReverted(other),
   );
-}
-
-function wasTakenBack({ undone, skipped }: Ownership, span: Span): boolean {
-  return skipped.size === 0 && undone.get(keyOf(span)) === "all";
 }
 
 /** Whether the machine was completed once, regardless of a later interrupted run. */

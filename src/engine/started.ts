@@ -11,8 +11,6 @@ export interface StartedChange {
   readonly back?: true;
 }
 
-const NONE: readonly JsonObject[] = [];
-
 /**
  * Started and not reverted changes of a part that processes one machine at a time, in order, by id.
  * @param below part of these machines, whose rollbacks also remove them here
@@ -27,17 +25,18 @@ export function startedChangesIn(
     if (entry.do === "undo" && entry.part === below)
       for (const id of entry.nodes === "all" ? [...active.keys()] : entry.nodes) active.delete(id);
     if (!("id" in entry) || entry.part !== part) continue;
-    const { observed = NONE } = active.get(entry.id) ?? {};
+    const { observed = [] } = active.get(entry.id) ?? {};
     switch (entry.do) {
       case "start":
-        active.set(entry.id, { observed: withMore(observed, entry), open: true });
+      case "return": {
+        const back = entry.do === "return" && { back: true as const };
+        if (back && !active.has(entry.id)) break;
+        const more = entry.observed === undefined ? [] : [entry.observed];
+        active.set(entry.id, { observed: [...observed, ...more], open: true, ...back });
         break;
+      }
       case "end":
         if (active.has(entry.id)) active.set(entry.id, { observed, open: false });
-        break;
-      case "return":
-        if (active.has(entry.id))
-          active.set(entry.id, { observed: withMore(observed, entry), open: true, back: true });
         break;
       case "returned":
         if (entry.left === undefined) active.delete(entry.id);
@@ -46,11 +45,4 @@ export function startedChangesIn(
     }
   }
   return active;
-}
-
-function withMore(
-  existing: readonly JsonObject[],
-  { observed }: { readonly observed?: JsonObject },
-): readonly JsonObject[] {
-  return observed === undefined ? existing : [...existing, observed];
 }

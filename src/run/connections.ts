@@ -6,8 +6,7 @@ import { checkDocument } from "../model/json-schema/faults.ts";
 import { createAjv } from "../model/json-schema/schemas.ts";
 import { packageRoot } from "./files/package-root.ts";
 import { locator, parseDocument, readDocument } from "./files/yaml-file.ts";
-import { withoutSecret } from "./next.ts";
-import { absolute } from "./paths.ts";
+import { absolute, withoutSecret } from "./next.ts";
 import type { Connection } from "./process-context.ts";
 
 /** As in mappings/schema/connections.schema.json. */

@@ -1,6 +1,6 @@
 import { readDatabaseAddress } from "../systems/database/database-address.ts";
+import { TIMEOUT } from "../systems/database/limit.ts";
 import { type Database, openDatabase } from "../systems/database/open.ts";
-import { databaseTimeout } from "./database-timeout.ts";
 import { processContext, waitingFor } from "./process-context.ts";
 
 /** Databases by option, each with its own credentials. */
@@ -21,13 +21,13 @@ export async function openRole(
   spec: string | undefined,
   options: { readonly readOnly: boolean; readonly autocommit?: boolean },
 ): Promise<Database> {
-  const { copies } = processContext();
+  const { copies, env, report, databaseTimeout: limit = TIMEOUT.limit } = processContext();
   const originalOf = copies?.get(role);
   if (copies !== undefined && originalOf === undefined)
     throw new Error(`a rehearsal has no copy of ${role}`);
-  const address = await readDatabaseAddress(spec, ROLES[role], processContext().env);
+  const address = await readDatabaseAddress(spec, ROLES[role], env);
   const opened = await waitingFor(`opening ${ROLES[role].option}`, () =>
-    openDatabase(address, { ...options, timeout: databaseTimeout() }),
+    openDatabase(address, { ...options, timeout: { limit, report } }),
   );
   return originalOf === undefined ? opened : { ...opened, originalOf };
 }

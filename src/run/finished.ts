@@ -1,7 +1,7 @@
 import { type StartedChange, startedChangesIn } from "../engine/started.ts";
 import { MigrationError } from "../lib/error.ts";
 import { FINISH } from "../model/handover.ts";
-import { type Entries, type Entry, IRONIC, runEntries } from "../model/journal.ts";
+import { type Entries, IRONIC, runEntries } from "../model/journal.ts";
 import { readJournal } from "./files/journal.ts";
 import { fields } from "./files/journal-entries.ts";
 import { loadTables, releaseNames } from "./files/load-tables.ts";
@@ -41,13 +41,11 @@ export function endOf(entries: Entries): { readonly at: string; readonly by: str
   const last = relevant.findLastIndex((entry) => entry.do === "close");
   const end = relevant[last];
   if (end?.do !== "close") return null;
-  const wasReopened = relevant.slice(last).some((entry) => entry.do === "reopen" || isLoad(entry));
+  const wasReopened = relevant.slice(last).some((entry) => {
+    if (entry.do !== "begin" && entry.do !== "undo") return entry.do === "reopen";
+    return entry.part === IRONIC && (entry.do === "begin" || entry.nodes === "all");
+  });
   return wasReopened ? null : { at: end.at, by: end.by };
-}
-
-function isLoad(entry: Entry): boolean {
-  if (entry.do !== "begin" && entry.do !== "undo") return false;
-  return entry.part === IRONIC && (entry.do === "begin" || entry.nodes === "all");
 }
 
 /** Nodes whose protection finish cleared, and that were not rolled back later. */

@@ -32,6 +32,8 @@ export interface ProcessContext {
   readonly saved: Map<string, ReadonlyMap<string, Connection>>;
   /** Reason to write outside the window. Absent: not allowed. */
   readonly window: { outside?: string };
+  /** Milliseconds for a statement without an answer. Absent: the default. */
+  databaseTimeout?: number;
   /** Databases of a rehearsal by option, with the originals. No other database is opened. */
   readonly copies?: ReadonlyMap<string, DatabaseLocation>;
   /** Reports a line that is not part of a result. */

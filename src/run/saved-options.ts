@@ -10,6 +10,7 @@ import { type RunFolder, readNote, writeNote } from "./files/run-folder.ts";
 import { readDocument } from "./files/yaml-file.ts";
 import {
   ALL_DECISIONS,
+  absolute,
   BACKENDS,
   CALLED,
   CONNECTIONS,
@@ -26,7 +27,6 @@ import {
   TARGET,
   withoutSecret,
 } from "./next.ts";
-import { absolute } from "./paths.ts";
 import { type Connection, processContext } from "./process-context.ts";
 
 type Saved = ReadonlyMap<string, Connection>;

@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
 import type { Argv } from "yargs";
-import { setDatabaseTimeout } from "../../run/database-timeout.ts";
 import { camel, kebab, pick } from "../../run/next.ts";
 import { processContext } from "../../run/process-context.ts";
 import type { CommandFunctions } from "../../window/runner/perform-stage.ts";
@@ -208,7 +207,8 @@ function addCommand(to: Argv, [options, work]: Command, usage: string, begin: ()
     async handler(args) {
       begin();
       const run = await work();
-      if (typeof args.dbTimeout === "number") setDatabaseTimeout(args.dbTimeout);
+      if (typeof args.dbTimeout === "number")
+        processContext().databaseTimeout = args.dbTimeout * 1000;
       verbosely(args, nameOf(options));
       await run({ format: "table", ...args } as never, to);
       const text = args.verbose === true ? tookText() : null;

@@ -52,22 +52,15 @@ interface FleetOptions<T, R> {
  * @param options.ask replaces the reader of one BMC
  * @throws errors of `ask`, except after an abort; IpmiError if this host cannot send requests
  */
-export function askAll<T extends BmcTarget>(
+export async function* askAll<T extends BmcTarget, R extends Reading = BmcReading>(
   targets: AsyncIterable<T> | Iterable<T>,
-  options?: FleetOptions<T, BmcReading>,
-): AsyncGenerator<FleetAnswer<T, BmcReading>, void>;
-export function askAll<T extends BmcTarget, R extends Reading>(
-  targets: AsyncIterable<T> | Iterable<T>,
-  options: FleetOptions<T, R> & { readonly ask: Ask<T, R> },
-): AsyncGenerator<FleetAnswer<T, R>, void>;
-export async function* askAll<T extends BmcTarget>(
-  targets: AsyncIterable<T> | Iterable<T>,
-  { ask, ...options }: FleetOptions<T, BmcReading> & { readonly ask?: Ask<T, BmcReading> } = {},
-): AsyncGenerator<FleetAnswer<T, BmcReading>, void> {
+  { ask, ...options }: FleetOptions<T, R> & { readonly ask?: Ask<T, R> } = {},
+): AsyncGenerator<FleetAnswer<T, R>, void> {
   if (ask !== undefined) return yield* askEach(targets, ask, options);
   const client = openClient(SESSION_DEFAULTS, options.clock);
   try {
-    yield* askEach(targets, client.ask, options);
+    // Only `ask` has readings of another type.
+    yield* askEach(targets, client.ask as unknown as Ask<T, R>, options);
   } finally {
     await client.close();
   }

@@ -20,7 +20,12 @@ export async function makeInnerRun(run: RunFolder, name: string): Promise<RunFol
   const inner = { path: join(run.path, name) };
   const { folder } = await openManifest(join(run.path, PLAN));
   try {
-    await removeInnerRun(inner.path);
+    if (exists(inner.path)) {
+      if (!existsSync(join(inner.path, INNER)))
+        throw new MigrationError("N2I-E110", `${inner.path} was not created by a rehearsal`);
+      // Links are removed, not followed.
+      await rm(inner.path, { recursive: true });
+    }
     await mkdir(inner.path, { mode: 0o700 });
     await writeFile(join(inner.path, INNER), ABOUT, { mode: 0o600 });
     const plan = basename(folder);
@@ -33,14 +38,6 @@ export async function makeInnerRun(run: RunFolder, name: string): Promise<RunFol
     throw notWritten(inner.path, cause);
   }
   return inner;
-}
-
-/** Removes only a folder with the mark. Links are removed, not followed. */
-async function removeInnerRun(path: string): Promise<void> {
-  if (!exists(path)) return;
-  if (!existsSync(join(path, INNER)))
-    throw new MigrationError("N2I-E110", `${path} was not created by a rehearsal`);
-  await rm(path, { recursive: true });
 }
 
 /** Also for a link without its target. */

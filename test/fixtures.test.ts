@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { LEGACY_MOVES, MOVES } from "../src/model/findings/moves.ts";
+import { LEGACY_MOVES, MOVES } from "../src/model/findings/nova.ts";
 import { FINDINGS } from "../src/model/findings.ts";
 import type { Drivers, States } from "../src/model/mapping.ts";
 import { packageRoot } from "../src/run/files/package-root.ts";

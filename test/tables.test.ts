@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { Engine } from "../src/model/database.ts";
-import type { Column, Table } from "../src/model/tables.ts";
+import type { Column, Table } from "../src/model/mapping.ts";
 import { loadTables, tablesVersions } from "../src/run/files/load-tables.ts";
 import { packageRoot } from "../src/run/files/package-root.ts";
 import { createTables } from "../src/systems/database/create-tables.ts";

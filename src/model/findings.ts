@@ -1,9 +1,8 @@
 import type { Severity } from "./findings/kind.ts";
-import { LEGACY_MOVES, MOVES } from "./findings/moves.ts";
+import { LEGACY_MOVES, MOVES, UPGRADE } from "./findings/nova.ts";
 import { POWER } from "./findings/power.ts";
 import { RECORD } from "./findings/record.ts";
 import { SOURCE } from "./findings/source.ts";
-import { UPGRADE } from "./findings/upgrade.ts";
 
 export type { FindingKind, Severity } from "./findings/kind.ts";
 

@@ -1,7 +1,6 @@
 import { MigrationError } from "../lib/error.ts";
-import type { SkippedRow } from "../model/change.ts";
+import type { SkippedRow, UndoPreview } from "../model/change.ts";
 import type { Entries } from "../model/journal.ts";
-import type { UndoPreview } from "../model/preview.ts";
 import { closing, type Keep } from "./databases.ts";
 import { readJournal } from "./files/journal.ts";
 import { openRun, type RunFolder } from "./files/run-folder.ts";

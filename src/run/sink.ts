@@ -1,7 +1,7 @@
 import type { LogFault } from "../lib/quotes.ts";
 import type { RowVerdict } from "../model/artefact.ts";
+import type { GuardPreview, UndoPreview } from "../model/change.ts";
 import type { Trouble } from "../model/handover.ts";
-import type { GuardPreview, UndoPreview } from "../model/preview.ts";
 
 /** @param rate machines per second, if measured. Null if not known yet */
 export type Progress = (machines: number, more?: string, rate?: number | null) => void;

@@ -1,5 +1,5 @@
 import { MigrationError, orMessage } from "../lib/error.ts";
-import { rowsPart } from "../migrate/apply/nova.ts";
+import { rowsPart } from "../migrate/apply/parts.ts";
 import type { ManageClients } from "../migrate/open/services.ts";
 import type { Verb } from "../model/database.ts";
 import type { RowState } from "../model/nova/nova-plan.ts";

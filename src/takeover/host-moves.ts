@@ -2,7 +2,7 @@ import { execute } from "../engine/execute.ts";
 import type { Excluded } from "../engine/part.ts";
 import { MigrationError } from "../lib/error.ts";
 import { counted, listed, NAMES } from "../lib/text.ts";
-import { rowsPart } from "../migrate/apply/nova.ts";
+import { rowsPart } from "../migrate/apply/parts.ts";
 import { checkNova } from "../migrate/hosts/nova-target.ts";
 import type { SkippedRow } from "../model/change.ts";
 import type { Entries } from "../model/journal.ts";

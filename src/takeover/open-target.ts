@@ -1,5 +1,5 @@
 import { counted } from "../lib/text.ts";
-import { same } from "../migrate/hosts/rules/keeps-instance.ts";
+import { same } from "../migrate/hosts/rules/gate.ts";
 import { type RowVerdict, verdictsOf } from "../model/artefact.ts";
 import type {
   ComputeHost,

@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import type { Knex } from "knex";
 import type { Json } from "../../src/lib/json.ts";
 import type { Engine } from "../../src/model/database.ts";
-import type { Tables } from "../../src/model/tables.ts";
+import type { Tables } from "../../src/model/mapping.ts";
 import { loadTables } from "../../src/run/files/load-tables.ts";
 import { createTables } from "../../src/systems/database/create-tables.ts";
 import {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Column, Table } from "../../src/model/tables.ts";
+import type { Column, Table } from "../../src/model/mapping.ts";
 import { loadTables } from "../../src/run/files/load-tables.ts";
 import { packageRoot } from "../../src/run/files/package-root.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkReasons } from "../../src/migrate/apply/ironic-target.ts";
+import { checkReasons } from "../../src/migrate/apply/parts.ts";
 import { loadMappings } from "../../src/migrate/open/documents.ts";
 import { WINDOW_PACE } from "../../src/model/handover.ts";
 import { nightOf } from "../../src/window/report/rules/window.ts";

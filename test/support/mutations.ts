@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../../src/lib/json.ts";
-import type { Column } from "../../src/model/tables.ts";
+import type { Column } from "../../src/model/mapping.ts";
 import { isJsonColumn } from "../../src/systems/ironic-db/codec.ts";
 
 type Cell = string | number | null;

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { execute } from "../../src/engine/execute.ts";
 import type { Leg, Session } from "../../src/engine/part.ts";
 import type { Walked } from "../../src/engine/runner.ts";
-import { ironicLeg, withIronic } from "../../src/migrate/apply/ironic-target.ts";
+import { ironicLeg, withIronic } from "../../src/migrate/apply/parts.ts";
 import { databaseBackend } from "../../src/migrate/open/backend.ts";
 import { emptyTally } from "../../src/migrate/verify/rules/tally.ts";
 import { verify } from "../../src/migrate/verify/rules/verify.ts";

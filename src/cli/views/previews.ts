@@ -1,6 +1,6 @@
 import { rowsOf, type View } from "../../lib/table/table.ts";
+import type { BootRow, GuardPreview, UndoPreview } from "../../model/change.ts";
 import type { Trouble } from "../../model/handover.ts";
-import type { BootRow, GuardPreview, UndoPreview } from "../../model/preview.ts";
 
 export function guardsView(previews: AsyncIterable<GuardPreview>): View {
   const columns = ["Action", "UUID", "BM ID", "Fields", "Why"];

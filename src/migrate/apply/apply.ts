@@ -33,7 +33,7 @@ import { checkReadings } from "../power/power-file.ts";
 import { isEqual } from "../verify/rules/tally.ts";
 import { rememberVerified, sinceNow } from "../verify/verified-file.ts";
 import { compare } from "../verify/verify.ts";
-import { ironicLeg, type LockedIronic, withIronic } from "./ironic-target.ts";
+import { ironicLeg, type LockedIronic, withIronic } from "./parts.ts";
 import {
   checkForeignNodes,
   findConductors,

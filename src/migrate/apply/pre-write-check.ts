@@ -16,7 +16,7 @@ import { openPlan } from "../../run/run.ts";
 import type { Backend } from "../open/backend.ts";
 import { claimsOf, indexCurrent, judge } from "../plan/rules/plan-machine.ts";
 import { conductorKey, groupText } from "../plan/rules/preflight.ts";
-import { batchOf, ironicJournalled, type MachinePlan } from "./ironic-target.ts";
+import { batchOf, ironicJournalled, type MachinePlan } from "./parts.ts";
 
 /**
  * Before the first write, compares every row if the target's row counts changed since the plan. A

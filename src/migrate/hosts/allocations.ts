@@ -6,8 +6,8 @@ import { closing, openRole } from "../../run/databases.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { openInstances } from "../../systems/nova-db/instances.ts";
 import { readComputeUuids, readPlacement } from "../../systems/nova-db/later.ts";
-import { type AllocationsNow, auditAllocations, heal } from "./rules/allocations.ts";
 import type { ProvidersOf } from "./rules/computes.ts";
+import { type AllocationsNow, auditAllocations, heal } from "./rules/current-placement.ts";
 
 export interface AuditDatabases {
   readonly novaDb?: string;

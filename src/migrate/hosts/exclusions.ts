@@ -12,7 +12,7 @@ import type { Database } from "../../systems/database/open.ts";
 import { inPortions } from "../../systems/database/rows.ts";
 import { openLocations } from "../../systems/nova-db/by-node.ts";
 import { openInstances } from "../../systems/nova-db/instances.ts";
-import { ironicJournalled } from "../apply/ironic-target.ts";
+import { ironicJournalled } from "../apply/parts.ts";
 import type { NovaFiles } from "./nova-files.ts";
 import { checkNova, type Watching, watchComputes } from "./nova-target.ts";
 import { checkQueued } from "./queued.ts";

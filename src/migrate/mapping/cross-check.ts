@@ -2,6 +2,7 @@ import { FINDINGS } from "../../model/findings.ts";
 import { type Driver, type Hardware, hardwareOf, releasesIn } from "../../model/ironic/hardware.ts";
 import type { RestDoc } from "../../model/ironic/rest.ts";
 import {
+  type Column,
   type Drivers,
   extraFields,
   type Heads,
@@ -10,7 +11,6 @@ import {
   type States,
   type TargetDoc,
 } from "../../model/mapping.ts";
-import type { Column } from "../../model/tables.ts";
 
 /** Faults that need more than one document or schema. Each is a path and a text. */
 type Faults = readonly string[];

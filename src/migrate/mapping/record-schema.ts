@@ -2,8 +2,8 @@ import type { Ajv2020, ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
 import type { Json, JsonObject } from "../../lib/json.ts";
 import type { Release } from "../../model/ironic/target.ts";
 import type { Row } from "../../model/machine.ts";
+import type { Column } from "../../model/mapping.ts";
 import type { Resource } from "../../model/plan.ts";
-import type { Column } from "../../model/tables.ts";
 
 /** JSON columns that contain objects. */
 const OBJECTS = /^(properties|driver_info|extra|instance_info|driver_internal_info|internal_info)$/;

@@ -1,7 +1,12 @@
 import { MigrationError } from "../../lib/error.ts";
 import type { Schedule } from "../../lib/ipmi/index.ts";
 import type { PowerCounts, PowerHeader } from "../../model/artefact.ts";
-import { blank, type PowerProbe, type PowerReading } from "../../model/power.ts";
+import {
+  blank,
+  type ConductorIpmitool,
+  type PowerProbe,
+  type PowerReading,
+} from "../../model/power.ts";
 import type { Seal } from "../../model/secret.ts";
 import { createArtefact } from "../../run/files/artefact-writer.ts";
 import { openPartial } from "../../run/files/partial.ts";
@@ -11,6 +16,7 @@ import type { openSnapshot } from "../../run/run.ts";
 import type { Expect, Progress } from "../../run/sink.ts";
 import { VERSION } from "../../run/version.ts";
 import { askQuestions } from "../../systems/bmc/power-ask.ts";
+import type { MethodOf } from "../transform/power-query.ts";
 import {
   askGuests,
   complete,
@@ -21,7 +27,6 @@ import {
   validReadings,
 } from "./bmc-targets.ts";
 import { inOrder, POWER, put, type Readings, readingsOf } from "./power-file.ts";
-import type { PowerFor } from "./power-for.ts";
 import { live } from "./rules/gate.ts";
 
 /** Machines to query: all without a reading, failed ones or named ones. */
@@ -31,13 +36,6 @@ interface Selection {
   readonly nodes: readonly string[];
   /** service_host of their nova-computes. */
   readonly hosts: readonly string[];
-}
-
-/** Whether the last reading of a machine selects it. */
-function isAgain({ only }: Selection, reading: PowerReading | undefined): boolean {
-  if (only === null) return true;
-  const { verdict } = reading ?? { verdict: "failed" };
-  return only.includes(verdict) || (verdict !== "ok" && only.includes("failed"));
 }
 
 /** Selected bm_nodes.ids. Null: all. @throws MigrationError N2I-E306 for an unknown name */
@@ -72,13 +70,15 @@ interface Asking {
   readonly schedule: Partial<Schedule>;
   readonly signal: AbortSignal;
   readonly seal: Seal;
-  readonly whom: PowerFor;
+  readonly methodOf: MethodOf;
+  readonly ipmitool: ConductorIpmitool;
+  readonly queriedFor: NonNullable<PowerHeader["asked_for"]>;
   readonly progress: Progress;
   readonly expect: Expect;
 }
 
 /** Reports readings, and failed machines that are queried once more. */
-function watch({ progress, expect }: Pick<Asking, "progress" | "expect">) {
+function watch(progress: Progress, before: Iterable<PowerReading>) {
   const verdicts = new Map<string, number>();
   const again = new Set<number>();
   let machines = 0;
@@ -86,7 +86,10 @@ function watch({ progress, expect }: Pick<Asking, "progress" | "expect">) {
     machines += bm_node_ids.length;
     verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + bm_node_ids.length);
   };
+  for (const reading of before) count(reading);
   return {
+    /** Machines with earlier readings. */
+    before: machines,
     read(reading: PowerReading): void {
       count(reading);
       for (const id of reading.bm_node_ids) again.delete(id);
@@ -95,11 +98,6 @@ function watch({ progress, expect }: Pick<Asking, "progress" | "expect">) {
     failed({ bm_node_ids }: PowerReading): void {
       for (const id of bm_node_ids) again.add(id);
       progress(machines, live(verdicts, again.size));
-    },
-    /** All selected machines, and those with earlier readings. */
-    expect(total: number, before: Iterable<PowerReading>): void {
-      for (const reading of before) count(reading);
-      expect(total, machines);
     },
   };
 }
@@ -116,35 +114,36 @@ export async function askFleet(
   asking: Asking,
 ) {
   const { sha256 } = snapshot.footer;
+  const { methodOf, ipmitool, queriedFor, schedule, signal } = asking;
+  const { only } = selection;
   // Whether only some machines are queried. Readings of the others are kept.
-  const again = selection.only !== null || selection.nodes.length > 0 || selection.hosts.length > 0;
+  const again = only !== null || selection.nodes.length > 0 || selection.hosts.length > 0;
   // A run of all machines ignores old readings, even if they are unreadable.
   const before = again ? await readingsOf(`${run.path}/${POWER}`) : null;
-  if (selection.only !== null && before === null)
+  if (only !== null && before === null)
     throw new MigrationError("N2I-E110", `${run.path}/${POWER} has no readings of this snapshot`, {
       fix: "Run power without --only. If it was stopped, it resumes.",
     });
-  const { methodOf, ipmitool, queriedFor } = asking.whom;
   const facts = await survey(snapshot.lines(), methodOf);
   const readings: Readings = validReadings(before?.readings.values() ?? [], facts.digests);
   const selectedIds = await idsOf(snapshot, selection);
-  const settled = new Set(
-    [...facts.digests.keys()].filter((id) => !isAgain(selection, readings.get(id))),
-  );
+  /** Whether the last reading of a machine selects it. */
+  const isAgain = (id: number): boolean => {
+    const verdict = readings.get(id)?.verdict ?? "failed";
+    return only === null || only.includes(verdict) || (verdict !== "ok" && only.includes("failed"));
+  };
+  const settled = new Set([...facts.digests.keys()].filter((id) => !isAgain(id)));
   // A selection has its own file, to keep the readings of a stopped run of all machines.
   const name = again ? `${POWER}.again` : POWER;
-  const partial = await openPartial<PowerReading>(
-    run,
-    name,
-    `${sha256} ${JSON.stringify(selection)}`,
-  );
+  const about = `${sha256} ${JSON.stringify(selection)}`;
+  const partial = await openPartial<PowerReading>(run, name, about);
   try {
     const saved = validReadings(partial.saved, facts.digests);
     for (const [id, reading] of saved) readings.set(id, reading);
     const isSelected = (id: number): boolean =>
       !saved.has(id) && !settled.has(id) && (selectedIds === null || selectedIds.has(id));
     const queries = newQueries();
-    const watched = watch(asking);
+    const watched = watch(asking.progress, new Set(saved.values()));
     const keep = async (answer: PowerReading): Promise<void> => {
       const reading = complete(answer, queries, ipmitool);
       put(readings, reading);
@@ -153,10 +152,9 @@ export async function askFleet(
       await partial.add(reading);
     };
     const count = [...facts.digests.keys()].filter((id) => saved.has(id) || isSelected(id)).length;
-    watched.expect(count, new Set(saved.values()));
+    asking.expect(count, watched.before);
     const machines = queriedMachines(snapshot.lines(), methodOf, isSelected);
     const questions = questionsOf(machines, facts.shared, asking.seal, queries);
-    const { schedule, signal } = asking;
     const options = { signal, schedule, failed: watched.failed, clock: processContext().clock };
     for await (const reading of askQuestions(questions, asking.probe, options)) await keep(reading);
     if (!signal.aborted)
@@ -167,7 +165,11 @@ export async function askFleet(
       const machine = { bm_node_ids: [id], address: outcome.address };
       await keep(blank(machine, { date: new Date(), client: null }, outcome));
     }
-    const written = await writeReadings(run, sha256, queriedFor, readings);
+    const header: PowerHeader = {
+      ...({ format: "nova2ironic/power@1", tool: VERSION } as const),
+      ...{ made_from: { snapshot: sha256 }, asked_for: queriedFor },
+    };
+    const written = await writeReadings(run, header, readings);
     await partial.remove();
     return { readings, ...written };
   } finally {
@@ -175,29 +177,14 @@ export async function askFleet(
   }
 }
 
-async function writeReadings(
-  run: RunFolder,
-  snapshot: string,
-  queriedFor: PowerHeader["asked_for"],
-  readings: Readings,
-) {
-  const header: PowerHeader = {
-    format: "nova2ironic/power@1",
-    tool: VERSION,
-    made_from: { snapshot },
-    ...(queriedFor !== undefined && { asked_for: queriedFor }),
-  };
+async function writeReadings(run: RunFolder, header: PowerHeader, readings: Readings) {
   const lines = inOrder(readings.values());
   const verdicts: Record<string, number> = {};
   for (const { verdict, bm_node_ids } of lines)
     verdicts[verdict] = (verdicts[verdict] ?? 0) + bm_node_ids.length;
   const times = lines.filter(({ client }) => client !== null).map(({ asked_at }) => asked_at);
-  const counts: PowerCounts = {
-    machines: readings.size,
-    bmcs: lines.length,
-    verdicts,
-    oldest: times.sort()[0] ?? null,
-  };
+  const oldest = times.sort()[0] ?? null;
+  const counts: PowerCounts = { machines: readings.size, bmcs: lines.length, verdicts, oldest };
   const writer = await createArtefact(run, POWER, header);
   try {
     for (const line of lines) await writer.write(line);

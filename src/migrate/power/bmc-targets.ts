@@ -37,7 +37,7 @@ export async function* questionsOf(
   seal: Seal,
   otherQueries: OtherQueries,
 ): AsyncGenerator<PowerQuestion> {
-  const groups = new Map<string, { readonly question: PowerQuestion; readonly ids: number[] }>();
+  const groups = new Map<string, PowerQuestion & { readonly bm_node_ids: number[] }>();
   for await (const { id, method } of queries) {
     otherQueries.methods.set(id, method);
     if (method.kind === "none") otherQueries.unread.push({ id, ...method });
@@ -52,17 +52,14 @@ export async function* questionsOf(
         yield question;
         continue;
       }
-      const key = JSON.stringify([
-        method.query,
-        question.password(),
-        opened(method.login.kg, seal),
-      ]);
-      const group = groups.get(key) ?? { question, ids: [] };
-      group.ids.push(id);
+      const { query, login } = method;
+      const key = JSON.stringify([query, question.password(), opened(login.kg, seal)]);
+      const group = groups.get(key) ?? { ...question, bm_node_ids: [] };
+      group.bm_node_ids.push(id);
       groups.set(key, group);
     }
   }
-  for (const { question, ids } of groups.values()) yield { ...question, bm_node_ids: ids };
+  yield* groups.values();
 }
 
 function questionOf(
@@ -141,19 +138,12 @@ export function validReadings(
   const result = new Map<number, PowerReading>();
   for (const reading of new Set(readings)) {
     const { bm_node_ids, asked } = reading;
-    const at = bm_node_ids.flatMap((id, index) => {
-      const digest = digests.get(id);
-      return digest !== undefined && asked?.machines[index] === digest ? [index] : [];
-    });
-    if (asked === undefined || at.length === 0) continue;
-    const pick = <T>(all: readonly T[]): readonly T[] =>
-      at.flatMap((index) => all.slice(index, index + 1));
-    const ids = pick(bm_node_ids);
-    const valid = {
-      ...reading,
-      bm_node_ids: ids,
-      asked: { ...asked, machines: pick(asked.machines) },
-    };
+    if (asked === undefined) continue;
+    const isSame = (_: unknown, at: number): boolean =>
+      asked.machines[at] === (digests.get(bm_node_ids[at] ?? 0) ?? null);
+    const ids = bm_node_ids.filter(isSame);
+    const machines = asked.machines.filter(isSame);
+    const valid = { ...reading, bm_node_ids: ids, asked: { ...asked, machines } };
     for (const id of ids) result.set(id, valid);
   }
   return result;
@@ -173,14 +163,15 @@ export async function* askGuests(
   const options = { deadline, signal: either, now: () => new Date() };
   const waiting = [...guests.values()];
   const running = new Map<Guests, Promise<readonly [Guests, readonly PowerReading[]]>>();
-  const begin = (one: Guests): void => {
-    const asking = askVirtual(one.host, one.machines, options);
-    const tagged = asking.then((readings) => [one, readings] as const);
-    running.set(one, tagged);
-  };
   try {
     for (;;) {
-      for (const one of waiting.splice(0, signal.aborted ? 0 : AT_ONCE - running.size)) begin(one);
+      for (const one of waiting.splice(0, signal.aborted ? 0 : AT_ONCE - running.size)) {
+        const asking = askVirtual(one.host, one.machines, options);
+        running.set(
+          one,
+          asking.then((readings) => [one, readings]),
+        );
+      }
       if (running.size === 0) return;
       const [one, readings] = await Promise.race(running.values());
       running.delete(one);

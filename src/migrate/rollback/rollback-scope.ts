@@ -14,7 +14,7 @@ import {
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import type { NextStep } from "../../run/next.ts";
 import { openPlan } from "../../run/run.ts";
-import { ironicJournalled } from "../apply/ironic-target.ts";
+import { ironicJournalled } from "../apply/parts.ts";
 import { isInIronic } from "../plan/loaded-plans.ts";
 
 /** Rows of this run that are in Ironic, according to the journal and its plans. */

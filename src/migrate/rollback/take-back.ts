@@ -5,9 +5,9 @@ import type { Walked } from "../../engine/runner.ts";
 import { orNull } from "../../lib/error.ts";
 import { counted } from "../../lib/text.ts";
 import type { PlanHeader } from "../../model/artefact.ts";
+import type { UndoPreview } from "../../model/change.ts";
 import { IRONIC } from "../../model/journal.ts";
 import type { PlannedMachine, Step } from "../../model/plan.ts";
-import type { UndoPreview } from "../../model/preview.ts";
 import { findPlan } from "../../run/files/plan-folder.ts";
 import { openPlan, sealOf } from "../../run/run.ts";
 import {
@@ -17,7 +17,7 @@ import {
   ironicLeg,
   ironicPart,
   withIronic,
-} from "../apply/ironic-target.ts";
+} from "../apply/parts.ts";
 import {
   type Backing,
   previewNova,

@@ -1,5 +1,4 @@
-import type { DriverRow, Mapping, Rule } from "../../model/mapping.ts";
-import type { Column } from "../../model/tables.ts";
+import type { Column, DriverRow, Mapping, Rule } from "../../model/mapping.ts";
 import { type CompiledRule, compileRules, type OriginTable } from "./compile.ts";
 import { CHECKS } from "./convert.ts";
 

@@ -1,9 +1,8 @@
 import type { TargetIdentity } from "../artefact.ts";
 import type { Hooks, Outcome, SkippedRow } from "../change.ts";
 import type { Row } from "../machine.ts";
-import type { TargetDoc } from "../mapping.ts";
+import type { Column, TargetDoc } from "../mapping.ts";
 import type { Step } from "../plan.ts";
-import type { Column } from "../tables.ts";
 import type { Service } from "./service.ts";
 
 export interface Release {

@@ -1,4 +1,4 @@
-import type { Column, Table } from "../tables.ts";
+import type { Column, Table } from "../mapping.ts";
 
 export interface Lease {
   readonly host: string;

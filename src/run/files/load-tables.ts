@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Column, ForeignKey, Key, Table, Tables } from "../../model/tables.ts";
+import type { Column, ForeignKey, Key, Table, Tables } from "../../model/mapping.ts";
 import { packageRoot } from "./package-root.ts";
 
 type TablesName = "nova_bm" | "nova" | "nova_api" | "ironic";

@@ -1,6 +1,6 @@
 import type { Knex } from "knex";
 import type { Engine } from "../../model/database.ts";
-import type { Column, Key, Table, Tables } from "../../model/tables.ts";
+import type { Column, Key, Table, Tables } from "../../model/mapping.ts";
 
 /**
  * Creates the tables as the project's migrations do, with the same nullability, defaults and keys,

@@ -1,8 +1,8 @@
 import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
 import { NUMBERS } from "../../model/compare.ts";
 import type { Row } from "../../model/machine.ts";
+import type { Column } from "../../model/mapping.ts";
 import { isSealed, isSecretName, type Seal } from "../../model/secret.ts";
-import type { Column } from "../../model/tables.ts";
 import { garbled, type RawRow, text } from "../database/rows.ts";
 import { isJsonColumn, readerOf } from "./codec.ts";
 

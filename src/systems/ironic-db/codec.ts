@@ -1,7 +1,7 @@
 import { isObject, type Json } from "../../lib/json.ts";
 import type { Row } from "../../model/machine.ts";
+import type { Column } from "../../model/mapping.ts";
 import { type Seal, sealed, sealedLater, unsealed } from "../../model/secret.ts";
-import type { Column } from "../../model/tables.ts";
 import { fieldOf } from "../database/bulk.ts";
 import { boolean, garbled, integer, plain, type RawRow, text, time } from "../database/rows.ts";
 

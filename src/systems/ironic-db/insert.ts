@@ -1,7 +1,7 @@
 import { MigrationError } from "../../lib/error.ts";
 import { counted } from "../../lib/text.ts";
 import type { Row } from "../../model/machine.ts";
-import type { Column } from "../../model/tables.ts";
+import type { Column } from "../../model/mapping.ts";
 import { sendRows, warningsOf } from "../database/bulk.ts";
 import type { Database } from "../database/open.ts";
 import { ask, marks, number, type RawRow, string, text } from "../database/rows.ts";

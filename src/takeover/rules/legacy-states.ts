@@ -1,4 +1,4 @@
-import { same } from "../../migrate/hosts/rules/keeps-instance.ts";
+import { same } from "../../migrate/hosts/rules/gate.ts";
 import { moveComputes } from "../../migrate/hosts/rules/steps.ts";
 import type { OwnedCompute } from "../../model/nova/host-move.ts";
 import {

@@ -1,5 +1,5 @@
 import { listed, NAMES, showColumn } from "../../lib/text.ts";
-import { same } from "../../migrate/hosts/rules/keeps-instance.ts";
+import { same } from "../../migrate/hosts/rules/gate.ts";
 import { type Acceptance, blocks, type Finding, finding, findingIf } from "../../model/findings.ts";
 import type { OwnedMachine, PlannedMove } from "../../model/nova/host-move.ts";
 import type { Lease } from "../../model/nova/leases.ts";

@@ -1,5 +1,5 @@
 import { isUuid } from "../../lib/uuid.ts";
-import { same } from "../../migrate/hosts/rules/keeps-instance.ts";
+import { same } from "../../migrate/hosts/rules/gate.ts";
 import { moveComputes } from "../../migrate/hosts/rules/steps.ts";
 import {
   type Acceptance,

@@ -2,7 +2,7 @@ import { ownedLines } from "../../engine/back.ts";
 import { orNull } from "../../lib/error.ts";
 import { textOrNull } from "../../lib/json.ts";
 import { createSeveral } from "../../lib/text.ts";
-import { ironicJournalled } from "../../migrate/apply/ironic-target.ts";
+import { ironicJournalled } from "../../migrate/apply/parts.ts";
 import { type NovaFiles, novaPlanOf } from "../../migrate/hosts/nova-files.ts";
 import { choiceOf } from "../../migrate/hosts/rules/choice.ts";
 import { loadable } from "../../migrate/plan/empty-plan.ts";

@@ -2,7 +2,7 @@ import { type Ending, runWindow, type WindowEnd, type WindowSession } from "../.
 import { ONE_BY_ONE, type Pace } from "../../engine/window-part.ts";
 import { logFaults } from "../../lib/quotes.ts";
 import { counted } from "../../lib/text.ts";
-import { checkIdentity, checkReasons } from "../../migrate/apply/ironic-target.ts";
+import { checkIdentity, checkReasons } from "../../migrate/apply/parts.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import { STOPPED } from "../../migrate/order.ts";
 import { loadable, nothingLoads } from "../../migrate/plan/empty-plan.ts";

@@ -2,7 +2,7 @@ import { MigrationError } from "../../lib/error.ts";
 import type { Json } from "../../lib/json.ts";
 import { counted } from "../../lib/text.ts";
 import type { ApplyOptions } from "../../migrate/apply/apply.ts";
-import { checkEngine, checkIdentity } from "../../migrate/apply/ironic-target.ts";
+import { checkEngine, checkIdentity } from "../../migrate/apply/parts.ts";
 import { type NovaFiles, novaPlanOf } from "../../migrate/hosts/nova-files.ts";
 import { checkNova } from "../../migrate/hosts/nova-target.ts";
 import { databaseBackend } from "../../migrate/open/backend.ts";

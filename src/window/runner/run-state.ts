@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { countBack } from "../../engine/back.ts";
 import { MigrationError, orNull } from "../../lib/error.ts";
-import { novaJournalled } from "../../migrate/apply/nova.ts";
+import { novaJournalled } from "../../migrate/apply/parts.ts";
 import { stagedTrees } from "../../migrate/boot/boot-steps.ts";
 import type { AuditDatabases } from "../../migrate/hosts/allocations.ts";
 import { novaPlanOf, novaPlans } from "../../migrate/hosts/nova-files.ts";

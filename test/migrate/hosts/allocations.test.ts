@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { auditAllocations, heal } from "../../../src/migrate/hosts/rules/allocations.ts";
+import { auditAllocations, heal } from "../../../src/migrate/hosts/rules/current-placement.ts";
 import type { InstanceRow } from "../../../src/model/nova/nova-rows.ts";
 import type { PlannedMachine, Verdict } from "../../../src/model/plan.ts";
 

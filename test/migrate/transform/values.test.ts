@@ -3,10 +3,14 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { Json } from "../../../src/lib/json.ts";
 import { checkDocuments } from "../../../src/migrate/mapping/mapping.ts";
-import { applyRule, compileRules, createOrigins } from "../../../src/migrate/transform/compile.ts";
+import {
+  applyRule,
+  compileRules,
+  createOrigins,
+  createShapes,
+} from "../../../src/migrate/transform/compile.ts";
 import { flavorArch } from "../../../src/migrate/transform/convert.ts";
 import { inspectHardware } from "../../../src/migrate/transform/hardware.ts";
-import { createShapes } from "../../../src/migrate/transform/shapes.ts";
 import { compileSite } from "../../../src/migrate/transform/site.ts";
 import { hardwareOf } from "../../../src/model/ironic/hardware.ts";
 import { createAjv } from "../../../src/model/json-schema/schemas.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { execute } from "../../../src/engine/execute.ts";
 import type { Leg, Session } from "../../../src/engine/part.ts";
-import { ironicLeg, ironicPart } from "../../../src/migrate/apply/ironic-target.ts";
+import { ironicLeg, ironicPart } from "../../../src/migrate/apply/parts.ts";
 import { loadMappings } from "../../../src/migrate/open/documents.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 import type { Row } from "../../../src/model/machine.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MOVES } from "../../../src/model/findings/moves.ts";
+import { MOVES } from "../../../src/model/findings/nova.ts";
 import type {
   ComputeHost,
   NodeTenant,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { execute } from "../../../src/engine/execute.ts";
-import { rowsPart } from "../../../src/migrate/apply/nova.ts";
+import { rowsPart } from "../../../src/migrate/apply/parts.ts";
 import type { Row } from "../../../src/model/machine.ts";
 import type { PlannedMove } from "../../../src/model/nova/host-move.ts";
 import type { NovaStep, NovaTarget } from "../../../src/model/nova/nova-plan.ts";

@@ -1,12 +1,11 @@
 import { showColumn } from "../../../lib/text.ts";
 import type { ServerIdentity } from "../../../model/artefact.ts";
 import { blocks, type Finding, finding, findingIf } from "../../../model/findings.ts";
-import type { Machine } from "../../../model/machine.ts";
+import type { Machine, Row } from "../../../model/machine.ts";
 import type { InstanceRow, MachineRows } from "../../../model/nova/nova-rows.ts";
 import { requestText, taskStateText } from "../../../model/nova/requests.ts";
 import { nodeOf } from "../../../model/plan.ts";
 import { type Transformed, withAccepted } from "../../transform/transform.ts";
-import { keepsInstance, namesNode, same } from "./keeps-instance.ts";
 
 /** The location of a live instance in Nova after the plan. */
 export type InstanceLocation = Pick<InstanceRow, "uuid" | "host" | "node">;
@@ -79,4 +78,29 @@ export function queuedOf(
   if (texts.length === 0 && busy && task_state !== null)
     texts.push(taskStateText(task_state, host));
   return texts.map((text) => finding("N2I-D243", `bm_nodes.id=${node.id} instance ${uuid}`, text));
+}
+
+/** Whether Ironic's node has this instance: bm_nodes names it, undisputed. */
+export function keepsInstance(node: Row | undefined, { uuid }: { readonly uuid: string }): boolean {
+  const instance = node?.instance_uuid;
+  return typeof instance === "string" && same(instance, uuid);
+}
+
+/**
+ * Whether Nova finds a machine by an instance's node. Ironic's UUIDs are lower case. MySQL's
+ * collation ignores case, but other servers compare exactly.
+ * @source facts/nova-bm.md 5.2
+ */
+export function namesNode(
+  node: string | null,
+  machine: string | null,
+  { engine }: Pick<ServerIdentity, "engine">,
+): boolean {
+  if (engine === "mysql") return same(node, machine);
+  return node === (machine?.toLowerCase() ?? null);
+}
+
+/** Compares UUIDs without case, because systems write them differently. */
+export function same(one: string | null | undefined, other: string | null | undefined): boolean {
+  return (one ?? null)?.toLowerCase() === (other ?? null)?.toLowerCase();
 }

@@ -8,8 +8,7 @@ import type { HostUse, MachineRows, NovaTables } from "../../../model/nova/nova-
 import { isLoaded, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
 import { type Transformed, withAccepted } from "../../transform/transform.ts";
 import type { Choice } from "./choice.ts";
-import { type HostGate, type InstanceLocation, queuedOf } from "./gate.ts";
-import { keepsInstance, same } from "./keeps-instance.ts";
+import { type HostGate, type InstanceLocation, keepsInstance, queuedOf, same } from "./gate.ts";
 import { aggregatesOf, computeHost, instanceStep, moveComputes, serviceStep } from "./steps.ts";
 
 /**

@@ -9,7 +9,7 @@ import type {
 } from "../../../model/nova/nova-rows.ts";
 import type { PlannedMachine } from "../../../model/plan.ts";
 import type { Choice } from "./choice.ts";
-import { keepsInstance } from "./keeps-instance.ts";
+import { keepsInstance } from "./gate.ts";
 
 /** `disabled_reason` of services whose machines were moved. */
 const REASON = "nova2ironic: moved to";

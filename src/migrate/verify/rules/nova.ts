@@ -2,7 +2,6 @@ import { BATCH } from "../../../lib/streams.ts";
 import type { RowVerdict } from "../../../model/artefact.ts";
 import type { NovaStep, RowState } from "../../../model/nova/nova-plan.ts";
 import type { PlannedMachine } from "../../../model/plan.ts";
-import { auditAllocations, heal } from "../../hosts/rules/allocations.ts";
 import type { Choice } from "../../hosts/rules/choice.ts";
 import {
   auditHosts,
@@ -10,7 +9,7 @@ import {
   createComputesAudit,
   type NovaNow,
 } from "../../hosts/rules/computes.ts";
-import { auditInstances } from "../../hosts/rules/current-placement.ts";
+import { auditAllocations, auditInstances, heal } from "../../hosts/rules/current-placement.ts";
 import type { NovaTally } from "./tally.ts";
 import { isMoving, isStepUsed, mayBeUsed, type Used } from "./used.ts";
 

@@ -1,5 +1,5 @@
 import { counted, createSeveral, duration } from "../../../lib/text.ts";
-import { heal } from "../../../migrate/hosts/rules/allocations.ts";
+import { heal } from "../../../migrate/hosts/rules/current-placement.ts";
 import { onceLoaded, slowDelete } from "../../../migrate/plan/rules/delete-cost.ts";
 import type {
   BmFacts,

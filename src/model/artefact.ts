@@ -99,7 +99,6 @@ export interface PlanHeader {
     readonly mapping: string;
     /** sha256 of the site document. Null without one. */
     readonly site: string | null;
-    /** Null without readings. */
     readonly power: { readonly sha256: string; readonly oldest: string | null } | null;
   };
   readonly source: SourceIdentity;
@@ -119,7 +118,6 @@ export interface PlanHeader {
   readonly target_before: { readonly nodes: number; readonly ports: number };
   /** The operator confirmed that the target may contain other nodes. */
   readonly allow_other_nodes?: true;
-  /** The conductors' ipmitool, given by the operator. */
   readonly conductor_ipmitool?: ConductorIpmitool;
 }
 

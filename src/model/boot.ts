@@ -13,7 +13,6 @@ export interface PxeLabel {
 
 /** Tenant-relevant parts of a PXE configuration, without the key of the deploy label. */
 export interface PxeFacts {
-  /** Label that boots by default. */
   readonly default: string | null;
   readonly boot: PxeLabel | null;
   readonly deploy: Pick<PxeLabel, "kernel" | "ramdisk"> | null;

@@ -44,7 +44,6 @@ export interface Outcome {
   };
 }
 
-/** Inverse change, for rollback. */
 export function invert<C extends Change>(change: C): C {
   return { ...change, before: change.after, after: change.before };
 }

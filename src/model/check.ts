@@ -22,7 +22,6 @@ export type CheckVerdict = Exclude<keyof typeof CHECK_STATUS, "Error">;
 
 export interface CheckResult {
   readonly result: CheckVerdict;
-  /** Null without details. */
   readonly details: string | null;
 }
 
@@ -137,7 +136,6 @@ export interface ApiFacts {
   readonly cellless: TextSet;
   /** As NovaFacts.aggregates, for Newton and later. */
   readonly aggregates: NovaFacts["aggregates"];
-  /** As NovaFacts.forbidden. */
   readonly forbidden: Ungranted;
   /** Null if the table is missing or unreadable. */
   readonly flavors: readonly DeployImage[] | null;
@@ -199,7 +197,6 @@ export interface PlacementFacts {
 }
 
 export interface LineFacts {
-  /** bm_nodes.id. */
   readonly id: number;
   readonly uuid: string;
   /** Null: the machine keeps no instance. */
@@ -222,7 +219,6 @@ export interface PlanFacts {
   readonly ports: number;
   /** Databases of the plan and its snapshot, by option. */
   readonly madeFor: ReadonlyMap<string, ServerIdentity>;
-  /** Ironic release of the plan. */
   readonly release: string;
   /** Whether nodes get traits, which have their own table. */
   readonly traits: boolean;

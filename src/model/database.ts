@@ -68,7 +68,6 @@ export function differences<K extends string>(
 /** LOCK is the privilege for SELECT ... FOR UPDATE. */
 export type Verb = "SELECT" | "LOCK" | "INSERT" | "UPDATE" | "DELETE";
 
-/** Verbs by table. */
 export type Privileges = ReadonlyMap<string, ReadonlySet<Verb>>;
 
 export interface Ungranted {

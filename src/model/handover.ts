@@ -66,13 +66,10 @@ export interface Guards {
   readonly automated_clean: boolean | null;
 }
 
-export interface Guarded extends Guards {
-  readonly provision_state: string | null;
+export interface Guarded
+  extends Guards,
+    Pick<ObservedNode, "provision_state" | "maintenance" | "maintenance_reason" | "reservation"> {
   readonly instance_uuid: string | null;
-  readonly maintenance: boolean;
-  readonly maintenance_reason: string | null;
-  /** Host of the conductor that locks the node. */
-  readonly reservation: string | null;
   /** Whether a conductor has taken it over. Null if the API does not report it. */
   readonly taken: boolean | null;
 }
@@ -125,7 +122,6 @@ export function isOwned(maintenance: Json | undefined, reason: Json | undefined)
 export interface Trouble extends Judged {
   readonly uuid: string;
   readonly bm_node_id: number;
-  /** Lines of the conductors' logs. */
   readonly log?: readonly string[];
 }
 

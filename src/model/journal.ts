@@ -121,7 +121,6 @@ export function targetOf(entries: Entries, system: string) {
   return undefined;
 }
 
-/** Entries of parts, in order. */
 export function* entriesOf(
   entries: Entries,
   ...parts: readonly string[]
@@ -132,11 +131,8 @@ export function* entriesOf(
 /** Part name of Ironic's machines, for all backends. */
 export const IRONIC = "ironic";
 
-/** Entries of a part's batches, in order. */
 export function batchesOf(entries: Entries, ...parts: readonly string[]): BatchEntry[] {
-  const found: BatchEntry[] = [];
-  for (const entry of entriesOf(entries, ...parts)) if (!("id" in entry)) found.push(entry);
-  return found;
+  return [...entriesOf(entries, ...parts)].flatMap((entry) => ("id" in entry ? [] : entry));
 }
 
 export function plansIn(entries: Entries): ReadonlySet<string> {

@@ -12,7 +12,7 @@ type DbTime = string;
 /** Values by column. In `extra`: unknown columns that are not NULL. */
 export type ColumnValues = { readonly [column: string]: Value };
 
-/** Columns that some schema versions lack are optional. @source facts/nova-bm.md 1.3 */
+/** Columns that code reads by name. Those that some schema versions lack are optional. @source facts/nova-bm.md 1.3 */
 export interface BmNode {
   readonly id: number;
   readonly uuid: string | null;
@@ -33,15 +33,9 @@ export interface BmNode {
   readonly pm_user: string | null;
   readonly pm_password: Sealed | null;
   readonly terminal_port: number | null;
-  readonly deleted_at?: Value;
-  readonly deploy_key?: Value;
   readonly ephemeral_mb?: Value;
-  readonly image_path?: Value;
-  readonly preserve_ephemeral?: Value;
   readonly prov_mac_address?: Value;
-  readonly prov_vlan_id?: Value;
   readonly pxe_config_path?: Value;
-  readonly registration_status?: Value;
   readonly root_mb?: Value;
   readonly swap_mb?: Value;
   readonly extra?: ColumnValues;
@@ -54,11 +48,6 @@ export interface BmInterface {
   readonly deleted: boolean | null;
   readonly address: string | null;
   readonly vif_uuid: string | null;
-  readonly created_at?: Value;
-  readonly datapath_id?: Value;
-  readonly deleted_at?: Value;
-  readonly port_no?: Value;
-  readonly updated_at?: Value;
   readonly extra?: ColumnValues;
 }
 
@@ -121,7 +110,6 @@ export interface Vif {
   readonly address: string;
 }
 
-/** Nova data of one machine. */
 export interface NovaView {
   /** The instance in bm_nodes.instance_uuid. Null if missing in Nova. */
   readonly instance: Instance | null;
@@ -214,5 +202,4 @@ export type VirtualPower = Pick<
 
 export type Row = { readonly [column: string]: Json };
 
-/** A snapshot line: a machine, or an interface without one. */
 export type SnapshotLine = Machine | { readonly orphan: BmInterface; readonly finding: Finding };

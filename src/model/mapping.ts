@@ -26,7 +26,6 @@ export interface Rule {
    * needs these. `netboot`: only if it writes a boot file with the root's uuid.
    */
   readonly missing_when?: "takeover" | "deploy-images" | "netboot";
-  /** Reason of the constant. */
   readonly why?: string;
 }
 
@@ -95,6 +94,7 @@ export interface States {
   readonly outcomes: { readonly [outcome in StateOutcome]: { readonly instance: boolean } };
 }
 
+/** An Ironic release. Described in mappings/schema/target.schema.json */
 export interface TargetDoc {
   readonly release: string;
   readonly alembic_head: string;
@@ -134,13 +134,9 @@ export interface TargetDoc {
    * @source facts/ironic.md 2.3
    */
   readonly boot: "deploy" | "edit" | "netboot" | "local";
-  /** Boot file label of a tenant. Null if takeover removes the file. */
   readonly boot_label: string | null;
-  /** boot_option capability of machines with an instance, if required. */
   readonly boot_option: string | null;
-  /** For every node, if the release requires one. */
   readonly network_interface: string | null;
-  /** Driver and interfaces by row of the driver table. Null if the release has none for it. */
   readonly drivers: { readonly [name: string]: { readonly [field: string]: string } | null };
   readonly states: { readonly [outcome: string]: { readonly [field: string]: Json } };
   /** Child tables of nodes. A node with rows of `operator` is not deleted. */
@@ -155,17 +151,14 @@ export function extraFields({ versions }: TargetDoc): readonly string[] {
   return ["node_uuid", ...(versions.trait === undefined ? [] : ["traits"])];
 }
 
-/** Alembic revisions in order. Schema: mappings/schema/heads.schema.json */
+/** Alembic revisions in order. Described in mappings/schema/heads.schema.json */
 export interface Heads {
-  /** A release that cannot be a target. */
   readonly older: {
     readonly release: string;
     readonly why: string;
     readonly heads: readonly string[];
   };
-  /** Supported release -> its revisions. The last is its head. */
   readonly steps: { readonly [release: string]: readonly string[] };
-  /** After the newest supported release. */
   readonly newer: readonly string[];
 }
 
@@ -179,7 +172,6 @@ export interface SiteEntry {
 }
 
 export interface Site {
-  /** File name for messages. */
   readonly file?: string;
   readonly machines: readonly SiteEntry[];
   readonly rules: { readonly node: readonly Rule[]; readonly port: readonly Rule[] };

@@ -34,7 +34,6 @@ export interface PlannedRecord extends Desired {
   readonly differs?: readonly FieldChange[];
 }
 
-/** A change of one row of Ironic. */
 export interface Step extends Change {
   readonly resource: Resource;
 }

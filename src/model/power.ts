@@ -185,7 +185,6 @@ export interface MachineOf {
   readonly uuid: string | null;
   /** Name of its instance in Nova. */
   readonly name: string | null;
-  /** BMC address. */
   readonly address: string | null;
   /** service_host of its nova-compute. */
   readonly host: string | null;

@@ -2,7 +2,6 @@ import type { RefusalCode } from "../lib/refusals.ts";
 
 export interface RehearsedStage {
   readonly stage: string;
-  /** Seconds of the whole command. */
   readonly seconds: number;
   readonly machines: number;
   /** Written, compared or removed. */
@@ -39,7 +38,6 @@ export interface Rehearsal {
   readonly stages: readonly RehearsedStage[];
   readonly refusals: readonly RehearsedRefusal[];
   readonly nova: {
-    /** Changed rows. */
     readonly rows: number;
     /** Rows that were not rehearsed: all or none. */
     readonly left: number;

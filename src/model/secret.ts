@@ -111,7 +111,7 @@ export function sealed(
   value: Json,
   seal: Pick<Seal, "seal">,
   owner: string,
-  replace: (value: Json) => Json = UNKNOWN,
+  replace: (value: Json) => Json = () => null,
 ): Json {
   if (Array.isArray(value)) {
     const items = value.map((item: Json) => sealed(item, seal, owner, replace));
@@ -127,11 +127,6 @@ export function sealed(
   );
 }
 
-const UNKNOWN = (): null => null;
-
-/** Place of a secret without an owner. */
-const UNBOUND = "no machine";
-
 /** The place of a secret that belongs elsewhere, or null. A missing secret has no place. */
 export function strayed(value: Json, isHome: (owner: string) => boolean): string | null {
   if (typeof value !== "object" || value === null) return null;
@@ -140,7 +135,7 @@ export function strayed(value: Json, isHome: (owner: string) => boolean): string
   // The keys of a list are its indexes.
   const fields = value as JsonObject;
   if (typeof fields.secret === "string" && typeof fields.length === "number" && isObject(value))
-    return UNBOUND;
+    return "no machine";
   for (const name in fields) {
     const inner = fields[name];
     if (typeof inner !== "object" || inner === null) continue;

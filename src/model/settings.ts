@@ -7,22 +7,16 @@ interface Span {
   readonly until?: string;
 }
 
-/** A setting that machines in Ironic need. Schema: mappings/schema/settings.schema.json */
+/** A setting that machines in Ironic need. Described in mappings/schema/settings.schema.json */
 export interface Setting extends Span {
   readonly part: SettingsPart;
   readonly section: string;
   readonly key: string;
-  /** Required value. Absent: the site chooses it. */
   readonly value?: string;
-  /** The value is a limit. `at-most` excludes 0, which turns a periodic task off. */
   readonly bound?: "at-most" | "at-least";
-  /** Effective value if the file does not set it. */
   readonly default?: string;
-  /** Equivalent values. */
   readonly also?: readonly string[];
-  /** Another key of the section with the same effect. */
   readonly or?: string;
-  /** Deprecated name, which applies if the new one is not set, as in oslo. */
   readonly formerly?: { readonly section: string; readonly key: string };
   readonly secret?: true;
   readonly only?: "exact-filters";
@@ -31,7 +25,6 @@ export interface Setting extends Span {
 }
 
 export interface SettingsDoc {
-  /** Newest Nova release in the sources. */
   readonly seen: string;
   readonly settings: readonly Setting[];
   /** For Nova, unless they name a part. */

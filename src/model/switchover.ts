@@ -34,14 +34,10 @@ export interface IdenticalDoc {
 }
 
 export interface IdenticalField {
-  /** A field, or a path into one. */
   readonly field: string;
   readonly as: "text" | "number" | "capabilities" | "set" | "list";
-  /** Compared members of a list's items. */
   readonly of?: readonly string[];
-  /** Capabilities to ignore. */
   readonly ignore?: readonly string[];
-  /** Only if both nodes have it. Absent: always. */
   readonly when?: "both";
 }
 

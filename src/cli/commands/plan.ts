@@ -3,8 +3,7 @@ import type { ConnectionOptions } from "../../migrate/flavors/flavor-api.ts";
 import type { NovaRequest } from "../../migrate/hosts/nova-plan.ts";
 import type { TargetOptions } from "../../migrate/open/backend.ts";
 import { isBlockedPlan, loadable, requiresPower } from "../../migrate/plan/empty-plan.ts";
-import { type PlanCommandOptions, plan } from "../../migrate/plan/plan.ts";
-import { writeProposal } from "../../migrate/plan/propose.ts";
+import { type PlanCommandOptions, plan, writeProposal } from "../../migrate/plan/plan.ts";
 import {
   renderCounts,
   renderFinding,

@@ -3,12 +3,11 @@ import type { Walked } from "../../engine/runner.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { counted, shellArgument } from "../../lib/text.ts";
 import type { PlanCounts } from "../../model/artefact.ts";
-import type { SameSecret } from "../../model/compare.ts";
 import { stepsOf } from "../../model/nova/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import type { Seal } from "../../model/secret.ts";
 import { closing } from "../../run/databases.ts";
-import { readJournal } from "../../run/files/journal.ts";
+import { journalMark, readJournal } from "../../run/files/journal.ts";
 import { wasStaged } from "../../run/files/run-files.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { checkWindow } from "../../run/files/window-file.ts";
@@ -31,7 +30,7 @@ import { isInIronic } from "../plan/loaded-plans.ts";
 import { causeOf, renderCounts } from "../plan/rules/summary.ts";
 import { checkReadings } from "../power/power-file.ts";
 import { isEqual } from "../verify/rules/tally.ts";
-import { rememberVerified, sinceNow } from "../verify/verified-file.ts";
+import { rememberVerified } from "../verify/verified-file.ts";
 import { compare } from "../verify/verify.ts";
 import { ironicLeg, type LockedIronic, withIronic } from "./parts.ts";
 import {
@@ -132,7 +131,13 @@ async function load(job: Job) {
   const { run, plan, backend, seal, nova, locked, sink, again } = job;
   const same = backend.same(seal);
   const foreignCheck = await foreignNodesOf(job);
-  const guard = guardOf(job, same);
+  const isStarted = isInIronic(job.session.journal.entries(), plan.footer.sha256);
+  const guard = async (): Promise<void> => {
+    await locked.precondition();
+    const { target_before } = plan.header;
+    if (!isStarted) await inspectCloser(plan.lines, target_before, same, locked.target);
+    await findConductors(plan.lines, locked.target);
+  };
   // Flavors change first, so that a rebuild finds the new images even if the load fails.
   if (nova !== null)
     sink.report("Checking Ironic, its conductors and Nova before the first write.");
@@ -179,7 +184,7 @@ async function load(job: Job) {
     return null;
   }
   const changed = flavors.done + applied.done + moved.done;
-  const since = await sinceNow(run);
+  const since = await journalMark(run.path);
   const verified = await compare(plan, locked.target.verifier, same, sink, {
     title: "compare",
   }).catch((cause: unknown) => {
@@ -215,16 +220,6 @@ async function changeNova(
     Array.from(skipped, ({ id, reason }) => ({ text: `${id} ${reason}`, cause: reason })),
   );
   return stopped ? null : { done, skipped: skipped.length };
-}
-
-function guardOf({ plan, locked, session }: Job, same: SameSecret): () => Promise<void> {
-  const { lines, header, footer } = plan;
-  const isStarted = isInIronic(session.journal.entries(), footer.sha256);
-  return async () => {
-    await locked.precondition();
-    if (!isStarted) await inspectCloser(lines, header.target_before, same, locked.target);
-    await findConductors(lines, locked.target);
-  };
 }
 
 /** Checks for foreign nodes, now or before the first new row. @throws MigrationError N2I-E312 */

@@ -37,7 +37,7 @@ import {
 } from "../../systems/tftp/tree.ts";
 import { plansInIronic } from "../plan/loaded-plans.ts";
 import { hostOf } from "../transform/driver.ts";
-import { portsOf } from "../transform/vif.ts";
+import { portsOf } from "../transform/tenant.ts";
 import { inspect, inspectOrphan, inspectSources, unknownOf } from "./rules/inspect.ts";
 
 export interface ExtractRequest {
@@ -186,21 +186,14 @@ async function* withNovaView(
     return boot === undefined ? machine : { ...machine, boot };
   };
   for await (const { machines, orphans } of batches) {
-    const views =
-      reader === null || machines.length === 0
-        ? null
-        : await reader.view(machines.map(({ node }) => node));
-    const withNova =
-      views === null
-        ? machines
-        : machines.map((machine, at) => ({ ...machine, nova: views[at] ?? null }));
+    const nodes = machines.map(({ node }) => node);
+    const views = nodes.length === 0 ? [] : await reader?.view(nodes);
+    const withNova = machines.map((machine, at) =>
+      views === undefined ? machine : { ...machine, nova: views[at] ?? null },
+    );
     const all = trees.length === 0 ? withNova : await Promise.all(withNova.map(addBoot));
     await turn();
-    const inspected = all.map((machine) => {
-      const findings = inspect(machine);
-      return findings.length === machine.findings.length ? machine : { ...machine, findings };
-    });
-    yield { orphans, machines: inspected };
+    yield { orphans, machines: all.map((machine) => ({ ...machine, findings: inspect(machine) })) };
   }
 }
 

@@ -55,7 +55,6 @@ export interface Backing {
   readonly sink: Sink;
 }
 
-/** Nova during a rollback. */
 interface NovaBack {
   /** Machines whose host rows changed after the load. */
   readonly changed: Excluded;

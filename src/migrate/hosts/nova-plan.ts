@@ -49,7 +49,8 @@ export async function planNova(
   request: NovaRequest,
   moment: { readonly release: string; readonly now: string },
 ) {
-  const choice = choiceOf(request.computeHosts);
+  const { computeHosts } = request;
+  const choice = choiceOf(computeHosts);
   const target = await identifyNova(database);
   checkSource(snapshot, target, database.label);
   const how = { ...request.flavors, ...traitsOf(moment.release) };
@@ -93,11 +94,7 @@ export async function planNova(
           const moved = hosts.end(await reader.use(hosts.sources()));
           const flavors = await flavorSteps({ database: reader.database, api }, facts, how, at);
           await files.write([...moved.steps, ...flavors.steps]);
-          const schema = judgeSchema(
-            target.schema_version,
-            api !== null,
-            request.computeHosts.length > 0,
-          );
+          const schema = judgeSchema(target.schema_version, api !== null, computeHosts.length > 0);
           const findings = [...moved.findings, ...selected, ...flavors.findings, ...schema];
           await files.find(findings);
           return findings;
@@ -110,30 +107,21 @@ export async function planNova(
             ...(api !== null && { api: apart }),
             stopped: hosts.stopped(),
           };
-          return { header: headerOf(target, request, api, moment.now), counts };
+          const header = {
+            ...{ made_at: moment.now, target },
+            ...(api !== null && { api: api.identity }),
+            compute_hosts: computeHosts,
+            asked: [
+              ...computeHosts.map((value) => `compute host ${value}`),
+              `images of flavors: ${request.flavors.images.do}`,
+              ...(api === null ? [] : [`flavors of ${api.label}`]),
+            ],
+          };
+          return { header, counts };
         },
       };
     },
     close: reader.close,
-  };
-}
-
-function headerOf(
-  target: NovaPlanHeader["target"],
-  { computeHosts, flavors }: NovaRequest,
-  api: FlavorApi | null,
-  now: string,
-): NovaPlanHeader {
-  return {
-    made_at: now,
-    target,
-    ...(api !== null && { api: api.identity }),
-    compute_hosts: computeHosts,
-    asked: [
-      ...computeHosts.map((value) => `compute host ${value}`),
-      `images of flavors: ${flavors.images.do}`,
-      ...(api === null ? [] : [`flavors of ${api.label}`]),
-    ],
   };
 }
 

@@ -31,7 +31,6 @@ export interface Checked {
   readonly targets: readonly TargetDoc[];
 }
 
-/** Rules that name an unknown finding. */
 export function findingFaults(rules: readonly Rule[], path: string): Faults {
   return rules.flatMap(({ missing }, at) =>
     unknownFinding(missing) ? [`${path}/${at}/missing ${missing} does not exist`] : [],

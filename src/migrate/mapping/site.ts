@@ -17,7 +17,6 @@ interface Written {
 
 const NO_SECRET = "is a secret, which a site document must not contain";
 
-/** Paths of keys with secret names. */
 function secretKeys(value: unknown): readonly string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) =>

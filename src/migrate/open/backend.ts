@@ -1,8 +1,6 @@
 import { MigrationError } from "../../lib/error.ts";
-import type { TargetIdentity } from "../../model/artefact.ts";
-import { type SameSecret, sameSecret } from "../../model/compare.ts";
-import type { Guard } from "../../model/handover.ts";
-import type { Lock, Release, ScannedKey, Target, Verifier } from "../../model/ironic/target.ts";
+import { sameSecret } from "../../model/compare.ts";
+import type { Lock } from "../../model/ironic/target.ts";
 import type { Seal } from "../../model/secret.ts";
 import { BY_NAME, type RestOptions } from "../../run/cloud.ts";
 import { openRole } from "../../run/databases.ts";
@@ -27,7 +25,6 @@ import { createTarget } from "../../systems/ironic-db/target.ts";
 import type { Mappings } from "./documents.ts";
 import { cloudOfOptions } from "./services.ts";
 
-/** The options that select Ironic. */
 export interface TargetOptions extends RestOptions {
   readonly ironicDb?: string;
   readonly deployKernel?: string;
@@ -36,48 +33,16 @@ export interface TargetOptions extends RestOptions {
   readonly lockWait?: number;
 }
 
-interface Guarding {
-  readonly identity: TargetIdentity;
-  readonly release: Release;
-  readonly guard: Guard;
-  /** Machines in progress at once. */
-  readonly inFlight: number;
-  readonly lock: () => Promise<Lock>;
+interface Opening {
+  /** Whether the operator's release option must match. Otherwise, the plan's release is used. */
+  readonly planning?: boolean;
+  readonly staged?: boolean;
+  /** Nodes whose protection `finish` removed, which must not be protected again. */
+  readonly unprotected?: () => ReadonlySet<string>;
 }
 
 /** Access to Ironic through its database or its API. */
-export interface Backend {
-  readonly kind: "db" | "rest";
-  readonly label: string;
-  readonly same: (seal: Seal) => SameSecret;
-  /** @param requested the release, if it is ambiguous @throws MigrationError N2I-E2... */
-  readonly open: (
-    requested: string | undefined,
-    seal: Seal,
-    how?: {
-      /** Whether the operator's release option must match. Otherwise, the plan's release is used. */
-      readonly planning?: boolean;
-      readonly staged?: boolean;
-      /** Nodes whose protection `finish` removed, which must not be protected again. */
-      readonly unprotected?: () => ReadonlySet<string>;
-    },
-  ) => Promise<
-    Pick<Guarding, "identity" | "release"> & {
-      readonly target: Target & { readonly verifier: Verifier };
-    }
-  >;
-  /** The access that removes a node's protection, and its lock. */
-  readonly guard: (requested: string | undefined) => Promise<Guarding>;
-  /** The current identity of the target, read again. */
-  readonly identify: (requested: string | undefined) => Promise<TargetIdentity>;
-  /** Waits for the transaction of an earlier run, if any. @throws MigrationError N2I-E318 */
-  readonly committed: () => Promise<void>;
-  /** UUIDs of the oldest nodes, limited. Null over REST. */
-  readonly oldest: ((most: number) => Promise<readonly string[]>) | null;
-  /** Foreign keys that slow deletion. Null over REST. */
-  readonly scannedKeys: (() => Promise<readonly ScannedKey[]>) | null;
-  readonly close: () => Promise<void>;
-}
+export type Backend = ReturnType<typeof databaseBackend> | ReturnType<typeof restBackend>;
 
 /** The backend of the options. @throws MigrationError N2I-E100 if they select none or both */
 export async function openBackend(
@@ -107,12 +72,17 @@ export function databaseBackend(
   database: Database,
   mappings: Mappings,
   { lockWait = 0 }: Pick<TargetOptions, "lockWait"> = {},
-): Backend {
+) {
   return {
-    kind: "db",
+    kind: "db" as const,
     label: database.label,
     same: sameSecret,
-    async open(requested, seal, { planning = false, staged = false } = {}) {
+    /** @param requested the release, if it is ambiguous @throws MigrationError N2I-E2... */
+    async open(
+      requested: string | undefined,
+      seal: Seal,
+      { planning = false, staged = false }: Opening = {},
+    ) {
       const found = await identifyTarget(database, mappings, requested);
       if (planning) expectRelease(found.release, requested);
       const { identity, release } = found;
@@ -122,14 +92,20 @@ export function databaseBackend(
         target: createTarget({ database, release, seal }, identity, failpoint, load),
       };
     },
-    async guard(requested) {
+    /** The access that removes a node's protection, its lock, and machines in progress at once. */
+    async guard(requested: string | undefined) {
       const { identity, release } = await identifyTarget(database, mappings, requested);
       const guard = createGuard(database, release);
       return { identity, release, guard, inFlight: 1, lock: () => lockTarget(database) };
     },
-    identify: async (requested) => (await identifyTarget(database, mappings, requested)).identity,
+    /** The current identity of the target, read again. */
+    identify: async (requested: string | undefined) =>
+      (await identifyTarget(database, mappings, requested)).identity,
+    /** Waits for the transaction of an earlier run, if any. @throws MigrationError N2I-E318 */
     committed: () => committed(database),
-    oldest: (most) => oldestNodes(database, most),
+    /** UUIDs of the oldest nodes, limited. */
+    oldest: (most: number) => oldestNodes(database, most),
+    /** Foreign keys that slow deletion. */
     scannedKeys: () => scannedKeys(database),
     close: database.close,
   };
@@ -152,7 +128,7 @@ function restBackend(
   { cloud, limit }: ReturnType<typeof cloudOfOptions>,
   { inFlight = IN_FLIGHT, lockWait = 0 }: TargetOptions,
   { releases, rest }: Mappings,
-): Backend {
+) {
   const most = Math.floor(inFlight);
   const services: RestService[] = [];
   const open = async (requested: string | undefined): Promise<RestService> => {
@@ -163,10 +139,14 @@ function restBackend(
     return service;
   };
   return {
-    kind: "rest",
+    kind: "rest" as const,
     label: cloud.endpoints.baremetal ?? cloud.from,
     same: sameOver,
-    async open(requested, seal, { planning = false, unprotected } = {}) {
+    async open(
+      requested: string | undefined,
+      seal: Seal,
+      { planning = false, unprotected }: Opening = {},
+    ) {
       const service = await open(requested);
       if (planning) expectServiceRelease(service, requested);
       const { identity, release } = service;
@@ -177,13 +157,13 @@ function restBackend(
       const target = createRestTarget(service, rest, seal, driving, failpoint);
       return { identity, release, target };
     },
-    async guard(requested) {
+    async guard(requested: string | undefined) {
       const service = await open(requested);
       const { identity, release } = service;
       const guard = createRestGuard(service, rest, most);
       return { identity, release, guard, inFlight: most, lock: () => Promise.resolve(NO_LOCK) };
     },
-    identify: async (requested) => (await open(requested)).identity,
+    identify: async (requested: string | undefined) => (await open(requested)).identity,
     committed: () => Promise.resolve(),
     oldest: null,
     scannedKeys: null,

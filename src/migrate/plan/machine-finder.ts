@@ -17,7 +17,6 @@ export async function machinesOf(
   return found;
 }
 
-/** The names of a machine for people. */
 export function machineOf({ node, nova }: Pick<Machine, "node" | "nova">): MachineOf {
   const { uuid, pm_address: address, service_host: host, instance_uuid: instance } = node;
   const name = nova?.instance?.display_name ?? node.instance_name;

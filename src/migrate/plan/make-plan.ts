@@ -9,7 +9,7 @@ import { MACHINES } from "../../model/nova/nova-plan.ts";
 import type { PlannedMachine, Verdict } from "../../model/plan.ts";
 import type { ConductorIpmitool } from "../../model/power.ts";
 import { failpoint } from "../../run/failpoint.ts";
-import { createPlan, type PlanWriter } from "../../run/files/plan-folder.ts";
+import { createPlan } from "../../run/files/plan-folder.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import type { openSnapshot } from "../../run/run.ts";
 import { VERSION } from "../../run/version.ts";
@@ -23,40 +23,37 @@ import { pair } from "./rules/pairing.ts";
 import { claimsOf, type Index, indexCurrent, planMachine } from "./rules/plan-machine.ts";
 import { inspectCharset, preflight } from "./rules/preflight.ts";
 
-/** Plans Nova's rows while the plan processes its machines. */
-type NovaPlanner = Awaited<ReturnType<typeof planNova>>;
-
-/** Exceptions that the operator allows. The plan records them. */
-interface Allowed {
-  /** Source and target have different releases. */
-  readonly pairing: boolean;
-  /** The target has foreign nodes. */
-  readonly foreignNodes?: boolean;
-  /** The conductors' ipmitool, if it differs from their release's. */
-  readonly ipmitool?: ConductorIpmitool | undefined;
-}
-
 /** Machines per query of Ironic and Nova. */
 const QUERY_SIZE = 512;
 const EMPTY: Index = indexCurrent({ nodes: [], ports: [] });
 
-export interface Sources {
+interface Sources {
   readonly snapshot: Awaited<ReturnType<typeof openSnapshot>>;
   readonly mappings: Mappings;
   readonly site: { readonly site: Site; readonly sha256: string | null };
   readonly power: Awaited<ReturnType<typeof powerOf>> | null;
-  readonly allow: Allowed;
+  /** Exceptions that the operator allows. The plan records them. */
+  readonly allow: {
+    /** Source and target have different releases. */
+    readonly pairing: boolean;
+    /** The target has foreign nodes. */
+    readonly foreignNodes?: boolean;
+    /** The conductors' ipmitool, if it differs from their release's. */
+    readonly ipmitool?: ConductorIpmitool | undefined;
+  };
 }
 
-export interface Destination {
+interface Destination {
   readonly target: Target;
   readonly release: Release;
   readonly same: SameSecret;
 }
 
+/** Plans Nova's rows while the plan processes its machines. */
+type NovaPlanner = Awaited<ReturnType<typeof planNova>>;
+
 interface PlanExtras {
   readonly nova: NovaPlanner | null;
-  /** Receives every line. */
   readonly each: (line: PlannedMachine, machine: Machine) => void;
   readonly progress: (machines: number) => void;
 }
@@ -66,20 +63,27 @@ export async function makePlan(
   run: RunFolder,
   from: Sources,
   ironic: Destination,
-  extras: PlanExtras,
+  { nova, each, progress }: PlanExtras,
 ) {
-  const { nova } = extras;
   try {
-    const thinking = await prepare(from, ironic);
-    const { header, conductors, transform } = thinking;
+    const prepared = await prepare(from, ironic);
+    const { header, conductors, transform, carried } = prepared;
     const tally = createTally(header.findings);
     const plan = await createPlan(run);
     try {
-      const origins = [...transform.origins(), ...(thinking.carried?.origins ?? [])];
+      const origins = [...transform.origins(), ...(carried?.origins ?? [])];
       const about: MachinesHeader = { format: "nova2ironic/machines@1", origins };
       const writer = await plan.begin(MACHINES, about);
       const rows = (await nova?.begin(plan)) ?? null;
-      await writeMachines({ ...from, ...ironic, ...extras, ...thinking, tally, writer, rows });
+      for await (const batch of plannedBatches(from, ironic, prepared, nova, tally.note)) {
+        for (const { machine, line } of batch) {
+          tally.add(line);
+          each(line, machine);
+          await writer.write(line);
+          await rows?.add(machine, line);
+        }
+        progress(tally.counts().machines);
+      }
       const late = [...transform.unmatched(), ...((await rows?.end()) ?? [])];
       tally.note(late);
       const counts = tally.counts();
@@ -89,7 +93,6 @@ export async function makePlan(
         ...{ header, counts, sha256 },
         /** Findings known after the last machine. The plan counts them, and the summary shows them. */
         late,
-        /** The conductors for the machines, as text for people. */
         conductors: conductors.text,
         /** Steps on Nova's own rows. Null if they are not planned. */
         nova: manifest.nova?.counts ?? null,
@@ -146,59 +149,35 @@ async function prepare(
   return { transform, carried, conductors, header };
 }
 
-type Thinking = Awaited<ReturnType<typeof prepare>>;
-
-async function writeMachines(
-  job: Sources & Destination & PlanExtras & Thinking & Writing,
-): Promise<void> {
-  const { snapshot, target, same, nova, each, tally, header, writer, rows } = job;
-  const judge = judgeOf(job);
+/** Machines with their lines, with findings from target, conductors and Nova. */
+async function* plannedBatches(
+  { snapshot }: Sources,
+  { target, release, same }: Destination,
+  { header, conductors, transform, carried }: Awaited<ReturnType<typeof prepare>>,
+  nova: NovaPlanner | null,
+  note: (found: readonly Finding[]) => void,
+) {
+  const charset = inspectCharset(target.identity.charset);
+  const gate = unchangedGate(release.doc.release, snapshot.header.source.nova);
+  const make = (machine: Machine): Transformed => {
+    const one = transform.machine(machine);
+    const made = conductors.machine(carried === null ? charset(one) : carried.machine(one));
+    return nova === null && gate !== null ? judgeUnchanged(gate, machine, made) : made;
+  };
   // An empty Ironic needs no comparison, so it is not queried.
   const empty = header.target_before.nodes + header.target_before.ports === 0;
   const asks = !empty || nova !== null;
   for await (const lines of asks ? regroup(snapshot.lines(), QUERY_SIZE) : snapshot.lines()) {
     const machines = lines.flatMap((line) => ("orphan" in line ? [] : [line]));
-    for (const line of lines) if ("orphan" in line) tally.note([line.finding]);
-    const transformed = await judge(machines);
-    const index = empty ? EMPTY : indexCurrent(await target.current(claimsOf(transformed)));
-    for (const [at, machine] of machines.entries()) {
-      const one = transformed[at];
-      if (one === undefined) continue;
-      const line = planMachine(machine, one, index, same);
-      tally.add(line);
-      each(line, machine);
-      const wait = writer.write(line);
-      if (wait !== undefined) await wait;
-      if (rows !== null) await rows.add(machine, line);
-    }
-    job.progress(tally.counts().machines);
+    for (const line of lines) if ("orphan" in line) note([line.finding]);
+    const made = machines.map(make);
+    const judged = (await nova?.judge(machines, made)) ?? made;
+    const index = empty ? EMPTY : indexCurrent(await target.current(claimsOf(judged)));
+    yield machines.flatMap((machine, at) => {
+      const one = judged[at];
+      return one === undefined ? [] : [{ machine, line: planMachine(machine, one, index, same) }];
+    });
   }
-}
-
-/** Transforms machines, with findings from target, conductors and Nova. */
-function judgeOf(
-  job: Sources & Destination & PlanExtras & Thinking,
-): (machines: readonly Machine[]) => Promise<readonly Transformed[]> | readonly Transformed[] {
-  const { snapshot, release, target, nova, transform, carried, conductors } = job;
-  const charset = inspectCharset(target.identity.charset);
-  const gate = unchangedGate(release.doc.release, snapshot.header.source.nova);
-  const make = (machine: Machine): Transformed => {
-    const one = transform.machine(machine);
-    return conductors.machine(carried === null ? charset(one) : carried.machine(one));
-  };
-  return (machines) =>
-    nova === null
-      ? machines.map((machine) =>
-          gate === null ? make(machine) : judgeUnchanged(gate, machine, make(machine)),
-        )
-      : nova.judge(machines, machines.map(make));
-}
-
-interface Writing {
-  readonly tally: ReturnType<typeof createTally>;
-  readonly writer: Awaited<ReturnType<PlanWriter["begin"]>>;
-  /** Nova's files. */
-  readonly rows: Awaited<ReturnType<NovaPlanner["begin"]>> | null;
 }
 
 /** Counts lines for the footer and the summary. */

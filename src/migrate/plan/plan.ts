@@ -1,17 +1,26 @@
-import { MigrationError } from "../../lib/error.ts";
+import { existsSync, writeFileSync } from "node:fs";
+import { MigrationError, systemCode } from "../../lib/error.ts";
+import { grouped } from "../../lib/grouped.ts";
 import { counted } from "../../lib/text.ts";
 import { plansIn } from "../../model/journal.ts";
 import type { Machine } from "../../model/machine.ts";
+import type { TargetDoc } from "../../model/mapping.ts";
+import type { Images } from "../../model/nova/nova-plan.ts";
+import type { FlavorRows } from "../../model/nova/nova-rows.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import type { ConductorIpmitool, MachineOf } from "../../model/power.ts";
+import type { ConductorIpmitool, MachineOf, PowerReadings } from "../../model/power.ts";
+import type { MachineFlavor } from "../../model/settings.ts";
 import { identified } from "../../run/cloud.ts";
 import { closing, type Keep, openRole } from "../../run/databases.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import { removePlans } from "../../run/files/plan-folder.ts";
-import type { RunFolder } from "../../run/files/run-folder.ts";
 import { inRun, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../../run/run.ts";
 import { saveOptions, savePlanned } from "../../run/saved-options.ts";
 import type { Sink } from "../../run/sink.ts";
+import type { Database } from "../../systems/database/open.ts";
+import { readFlavorRows, readFlavorSizes } from "../../systems/nova-db/flavors.ts";
+import { readClasses } from "../../systems/nova-db/later.ts";
+import { identifyNovaApi, novaVersion } from "../../systems/nova-db/plan-open.ts";
 import { foreignNodesText } from "../apply/pre-write-check.ts";
 import { type ConnectionOptions, openFlavorApi } from "../flavors/flavor-api.ts";
 import { type NovaRequest, planNova } from "../hosts/nova-plan.ts";
@@ -20,9 +29,9 @@ import { openBackend, type TargetOptions } from "../open/backend.ts";
 import { loadMappings } from "../open/documents.ts";
 import { POWER, powerOf } from "../power/power-file.ts";
 import { machineOf } from "./machine-finder.ts";
-import { type Destination, makePlan, type Sources } from "./make-plan.ts";
-import { openProposal } from "./propose.ts";
+import { makePlan } from "./make-plan.ts";
 import { onceLoaded, slowDelete } from "./rules/delete-cost.ts";
+import { createProposal } from "./rules/propose.ts";
 
 export interface PlanCommandOptions extends TargetOptions, ConnectionOptions {
   readonly run: string;
@@ -44,45 +53,56 @@ interface PlanRequest {
   readonly ipmitool: ConductorIpmitool | undefined;
 }
 
-interface PlanInputs {
-  readonly options: PlanCommandOptions;
-  /** Receives every line. */
-  readonly each: (line: PlannedMachine, machine: MachineOf) => void;
-}
-
 export function plan(
   options: PlanCommandOptions,
-  inputs: PlanRequest,
+  { nova: novaRequest, ipmitool }: PlanRequest,
   sink: Sink,
-  each: PlanInputs["each"],
+  each: (line: PlannedMachine, machine: MachineOf) => void,
 ) {
   return inRun(options.run, "plan", { kind: "migration" }, (run) =>
     closing(async (keep) => {
       const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
-      const seal = await sealOf(run, options.keyFile, snapshot.header.key);
+      const { header, footer } = snapshot;
+      const seal = await sealOf(run, options.keyFile, header.key);
       const mappings = await loadMappings();
       const noSite = { site: NO_SITE, sha256: null };
       const site = options.site === undefined ? noSite : await mappings.site(options.site);
       const backend = keep(await openBackend(options, mappings, { readOnly: true }, sink.report));
-      const novaDbs = await openNova(options, inputs.nova, keep);
+      const novaDbs = await openNova(options, novaRequest, keep);
       const opening = backend.open(options.ironicRelease, seal, { planning: true });
       const ironic = { ...(await opening), same: backend.same(seal) };
       const { entries } = await readJournal(run);
+      const { allowPairing: pairing, allowOtherNodes, maxUnreachable, recordPower } = options;
       // Foreign nodes, which apply refuses. Null if none, or if allowed. They are read before anything
       // is saved, because a later failure would leave an unknown plan.
-      const { target } = ironic;
-      const foreignNodes = options.allowOtherNodes
+      const foreignNodes = allowOtherNodes
         ? null
-        : await foreignNodesText(run, backend, target, entries);
-      const { maxUnreachable, recordPower } = options;
+        : await foreignNodesText(run, backend, ironic.target, entries);
       const power = await powerOf(`${run.path}/${POWER}`, maxUnreachable, recordPower);
-      const from = { snapshot, mappings, site, power };
       const keys = (await backend.scannedKeys?.()) ?? [];
-      const made = await make(run, { ...from, ...inputs }, ironic, novaDbs, {
-        ...sink,
-        options,
-        each,
-      });
+      const { doc } = ironic.release;
+      const images = novaDbs?.request.flavors.images ?? null;
+      const proposal = await openProposal(options, doc, power.view.readings, images);
+      const moment = { release: doc.release, now: new Date().toISOString() };
+      const nova = novaDbs && (await planNova(novaDbs, header, novaDbs.request, moment));
+      const forget = await saveOptions(run, "plan", options);
+      const allow = { pairing, foreignNodes: allowOtherNodes, ipmitool };
+      const from = { snapshot, mappings, site, power, allow };
+      const watch = (line: PlannedMachine, machine: Machine): void => {
+        each(line, machineOf(machine));
+        proposal?.add(line, machine);
+      };
+      const made = await sink
+        .during(
+          "plan",
+          footer.footer.machines,
+          (progress) => makePlan(run, from, ironic, { nova, progress, each: watch }),
+          ({ counts }) => `${counted(counts.machines, "machine")}`,
+        )
+        .catch(async (cause: unknown) => {
+          if (cause instanceof MigrationError && cause.code === "N2I-E107") await forget();
+          throw cause;
+        });
       const { nodes, ports } = made.counts;
       // Suggest the index during plan, because during a rollback it is too late.
       const slow = slowDelete(nodes, onceLoaded(keys, ports));
@@ -91,41 +111,9 @@ export function plan(
       await removePlans(run, plansIn(entries));
       await savePlanned(run, options);
       const path = `${run.path}/${PLAN}`;
-      return { ...made, path, foreignNodes };
+      return { ...made, proposal: proposal?.text() ?? null, path, foreignNodes };
     }),
   );
-}
-
-async function make(
-  run: RunFolder,
-  { ipmitool, ...from }: Omit<Sources, "allow"> & PlanRequest,
-  ironic: Destination,
-  novaDbs: Awaited<ReturnType<typeof openNova>>,
-  { options, during, each }: Pick<Sink, "during"> & PlanInputs,
-) {
-  const { doc } = ironic.release;
-  const readings = from.power?.view.readings ?? new Map();
-  const images = novaDbs?.request.flavors.images ?? null;
-  const proposal = await openProposal(options, doc, readings, images);
-  const moment = { release: doc.release, now: new Date().toISOString() };
-  const nova = novaDbs && (await planNova(novaDbs, from.snapshot.header, novaDbs.request, moment));
-  const forget = await saveOptions(run, "plan", options);
-  const { allowPairing: pairing, allowOtherNodes: foreignNodes } = options;
-  const all = { ...from, allow: { pairing, foreignNodes, ipmitool } };
-  const watch = (line: PlannedMachine, machine: Machine): void => {
-    each(line, machineOf(machine));
-    proposal?.add(line, machine);
-  };
-  const planned = await during(
-    "plan",
-    from.snapshot.footer.footer.machines,
-    (progress) => makePlan(run, all, ironic, { nova, progress, each: watch }),
-    ({ counts }) => `${counted(counts.machines, "machine")}`,
-  ).catch(async (cause: unknown) => {
-    if (cause instanceof MigrationError && cause.code === "N2I-E107") await forget();
-    throw cause;
-  });
-  return { ...planned, proposal: proposal?.text() ?? null };
 }
 
 /** Opens nova and its flavor database, with the options for its rows. Null without Nova. */
@@ -138,4 +126,84 @@ async function openNova(options: PlanCommandOptions, novaRequest: NovaRequest | 
   const { novaApiDb } = options;
   const api = novaApiDb === undefined ? null : await openFlavorApi(novaApiDb, true, keep);
   return { database, api, request };
+}
+
+interface Args extends ConnectionOptions {
+  readonly proposeSite?: string;
+  readonly placementDb?: string;
+}
+
+/** Opens the generator of an initial site document. Null if none is requested. */
+async function openProposal(
+  { proposeSite, placementDb, ...options }: Args,
+  { power_keys: keys }: TargetDoc,
+  readings: PowerReadings,
+  images: Images | null,
+) {
+  if (proposeSite === undefined) return null;
+  if (existsSync(proposeSite)) throw refuse(proposeSite, "it already exists");
+  const placement = await closing(async (keep) =>
+    placementDb === undefined
+      ? new Map<string, string>()
+      : readClasses(keep(await openRole("placement-db", placementDb, { readOnly: true }))),
+  );
+  const flavors = await flavorsIn(options);
+  return createProposal({ placement, flavors, readings, keys, images });
+}
+
+/**
+ * Flavors for machines in each database. Those of nova_api replace nova's with the same id, as in
+ * Nova.
+ * @throws MigrationError N2I-E202, N2I-E203 if it is not a nova or nova_api
+ */
+function flavorsIn({ novaDb, novaApiDb }: ConnectionOptions): Promise<readonly MachineFlavor[]> {
+  return closing(async (keep) => {
+    const found = new Map<number, MachineFlavor>();
+    if (novaDb !== undefined) {
+      const database = keep(await openRole("nova-db", novaDb, { readOnly: true }));
+      await novaVersion(database);
+      await addFlavors(found, database, await readFlavorRows(database));
+    }
+    if (novaApiDb !== undefined) {
+      const database = keep(await openRole("nova-api-db", novaApiDb, { readOnly: true }));
+      await identifyNovaApi(database);
+      await addFlavors(found, database, await readFlavorRows(database, new Map()));
+    }
+    return [...found.values()];
+  });
+}
+
+/** Adds live flavors for machines: with a custom resource class or deploy images. */
+async function addFlavors(
+  found: Map<number, MachineFlavor>,
+  database: Database,
+  { schema, flavors, specs }: FlavorRows,
+): Promise<void> {
+  const asking = specs.filter(({ key }) => key.startsWith("resources:CUSTOM_"));
+  const ids = new Set(asking.map(({ instance_type_id }) => instance_type_id));
+  const sizes = await readFlavorSizes(database, [...ids], schema);
+  const byId = grouped(specs, ({ instance_type_id }) => instance_type_id);
+  for (const { id, name } of flavors) {
+    const size = sizes.get(id);
+    const pairs = (byId.get(id) ?? []).map(({ key, value }) => [key, value] as const);
+    if (size !== undefined) found.set(id, { name, size, extra_specs: Object.fromEntries(pairs) });
+  }
+}
+
+/** @throws MigrationError N2I-E100 if the file exists, because it may contain decisions */
+export function writeProposal({ proposeSite: file = "" }: Args, text: string): string {
+  try {
+    writeFileSync(file, text, { flag: "wx", mode: 0o600 });
+  } catch (cause) {
+    throw refuse(file, systemCode(cause) ?? "no name", cause);
+  }
+  // Readings depend on driver_info, so power runs again if the document changes it.
+  const again = text.includes("driver_info:") ? "power and plan" : "plan";
+  return `Proposed a site document: ${file}. Fill in the empty values, then run ${again} with --site ${file}.`;
+}
+
+function refuse(file: string, reason: string, cause?: unknown): MigrationError {
+  const fix = "Specify a new file, because this file may contain decisions.";
+  const message = `--propose-site ${file} cannot be written: ${reason}`;
+  return new MigrationError("N2I-E100", message, { cause, fix });
 }

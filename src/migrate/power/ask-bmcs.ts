@@ -88,7 +88,6 @@ function watch(progress: Progress, before: Iterable<PowerReading>) {
   };
   for (const reading of before) count(reading);
   return {
-    /** Machines with earlier readings. */
     before: machines,
     read(reading: PowerReading): void {
       count(reading);

@@ -3,9 +3,8 @@ import type { SnapshotLine, VirtualPower } from "../../model/machine.ts";
 import type { ConductorIpmitool, PowerQuestion, PowerReading } from "../../model/power.ts";
 import { isSealed, type Seal } from "../../model/secret.ts";
 import { askVirtual } from "../../systems/bmc/virsh-ask.ts";
-import type { MethodOf } from "../transform/power-query.ts";
+import type { MethodOf, PowerMethod, Secret } from "../transform/power-query.ts";
 import { meaningOf } from "./rules/gate.ts";
-import type { PowerMethod, Secret } from "./rules/power-query.ts";
 
 interface Queried {
   readonly id: number;

@@ -3,7 +3,6 @@ import type { Finding } from "../../model/findings.ts";
 import { columnsOf, type HostConfig, type Machine } from "../../model/machine.ts";
 import type { DriverRow, Mapping, StateOutcome, TargetDoc } from "../../model/mapping.ts";
 import type { PowerReading } from "../../model/power.ts";
-import { bootSource } from "./boot.ts";
 import { type OriginTable, type RuleSources, type SettledRules, settleRules } from "./compile.ts";
 import { flavorArch } from "./convert.ts";
 import { driverOf, hostOf } from "./driver.ts";
@@ -12,6 +11,7 @@ import { compileProgram, type Program } from "./program.ts";
 import { type Made, makeRecord } from "./record.ts";
 import { asRead, compileSite, type Decided } from "./site.ts";
 import { type Decision, decide, factsOf, type StateFacts } from "./state.ts";
+import { bootSource } from "./tenant.ts";
 
 export interface Chosen {
   readonly decided: Decided;
@@ -87,7 +87,6 @@ export function createNodes(
   };
 }
 
-/** Caches results by object. */
 function byObject<In extends object, Out extends object>(
   make: (value: In) => Out,
 ): (value: In) => Out {

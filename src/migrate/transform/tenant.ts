@@ -1,9 +1,13 @@
-import { objectOf } from "../../lib/json.ts";
+import { type JsonObject, objectOf } from "../../lib/json.ts";
+import { normaliseMac } from "../../lib/mac.ts";
 import { counted, show } from "../../lib/text.ts";
+import { isUuid } from "../../lib/uuid.ts";
+import type { BootPlan } from "../../model/boot.ts";
 import { type Finding, type FindingCode, finding, findingIf } from "../../model/findings.ts";
-import type { Machine, Row } from "../../model/machine.ts";
+import type { BmInterface, HostConfig, Machine, Row, Vif } from "../../model/machine.ts";
 import type { Mapping, StateOutcome, TargetDoc } from "../../model/mapping.ts";
-import { cachedVifs, type PortSource, portsOf } from "./vif.ts";
+import { rootUuid } from "../../systems/tftp/rules/harvest.ts";
+import { inFolder } from "../../systems/tftp/rules/paths.ts";
 
 interface Unbooted {
   readonly code: FindingCode;
@@ -130,4 +134,123 @@ export function inspectRebuild({ nova }: Machine, row: Row, where: string): read
     ...findingIf(amazon, "N2I-D126", where, image),
     ...findingIf(unset.length > 0, "N2I-D127", where, none),
   ];
+}
+
+/** A planned port: MAC, interface row (none for Grizzly's prov_mac_address) and VIF. */
+export interface PortSource {
+  readonly address: string;
+  readonly interface: BmInterface | null;
+  readonly vif: string | null;
+  /** All rows of this MAC, several if it has several spellings. */
+  readonly rows: readonly BmInterface[];
+}
+
+/** NULL counts as live. @source facts/nova-bm.md 1.5 */
+function isLive(row: { readonly deleted: boolean | null }): boolean {
+  return row.deleted !== true;
+}
+
+/**
+ * Nova's VIF cache if it is valid. Null if nova_bm is the only source: Nova was not read, or its
+ * cache is unreadable, empty, or has other MACs.
+ * @source facts/nova-bm.md 1.8
+ */
+function cachedVifs({ node, interfaces, nova }: Machine): readonly Vif[] | null {
+  const vifs = nova?.instance?.vifs ?? null;
+  if (vifs === null) return null;
+  const live = interfaces.filter(isLive);
+  const macs = new Set(
+    [...live.map(({ address }) => address), node.prov_mac_address].map((address) =>
+      typeof address === "string" ? normaliseMac(address) : null,
+    ),
+  );
+  const isMatching = vifs.some(({ address }) => macs.has(address));
+  return isMatching || !live.some(({ vif_uuid }) => vif_uuid) ? vifs : null;
+}
+
+/**
+ * The ports of a machine: its live interfaces with a valid MAC and, up to schema 6, the
+ * provisioning MAC, without duplicates. Nova's cache has the correct MAC of each VIF, but vif_uuid
+ * ignores MACs.
+ * @source facts/nova-bm.md 1.6, 1.8
+ */
+export function portsOf(machine: Machine): readonly PortSource[] {
+  const { node, interfaces } = machine;
+  const vifs = cachedVifs(machine);
+  // A list, because a map is slower for a few ports.
+  const ports: PortSource[] = [];
+  const add = (text: string, row: BmInterface | null): void => {
+    const address = normaliseMac(text);
+    if (address === null) return;
+    const at = ports.findIndex((port) => port.address === address);
+    const before = at < 0 ? NONE : (ports[at]?.rows ?? NONE);
+    const rows = row === null ? before : [...before, row];
+    const recorded = rows.find(({ vif_uuid }) => vif_uuid && isUuid(vif_uuid))?.vif_uuid ?? null;
+    const cached = vifs?.find((vif) => vif.address === address)?.id ?? null;
+    const vif = vifs === null ? recorded : cached;
+    ports[at < 0 ? ports.length : at] = { address, interface: rows[0] ?? null, rows, vif };
+  };
+  for (const row of interfaces) if (isLive(row)) add(row.address ?? "", row);
+  if (typeof node.prov_mac_address === "string") add(node.prov_mac_address, null);
+  return ports;
+}
+
+const NONE: readonly BmInterface[] = [];
+
+/** nova-baremetal's kernel arguments, if there is no boot file. */
+const ARGS = "ro";
+
+function specifiedRoot(set: JsonObject): string | null {
+  return typeof set.root_uuid === "string" ? set.root_uuid : null;
+}
+
+/** Kernel arguments of the instance from its boot file, without `root=`. */
+function argsOf({ boot }: Machine): string {
+  return (boot?.kind === "read" && boot.config.boot?.args) || ARGS;
+}
+
+/** Whether this machine needs the ramdisk interface to boot. @source facts/ironic.md 2.5 */
+export function bootsAsRamdisk(set: JsonObject, target: TargetDoc): boolean {
+  return target.boot === "local" && set.deploy_interface === "ramdisk";
+}
+
+/** The root filesystem of an instance, from the site document or else the boot file. */
+export function bootSource(machine: Machine, set: JsonObject, target: TargetDoc) {
+  const harvested = rootUuid(machine);
+  const root = specifiedRoot(set) ?? harvested;
+  return {
+    root_uuid: harvested,
+    // Only for the ramdisk interface. Every other interface passes the value to the deploy ramdisk.
+    kernel_append_params:
+      root !== null && bootsAsRamdisk(set, target) ? `root=UUID=${root} ${argsOf(machine)}` : null,
+  };
+}
+
+/** The input of `boot`. Undefined if the root filesystem is unknown. */
+export function bootPlan(
+  machine: Machine,
+  conf: HostConfig | null,
+  set: JsonObject,
+  target: TargetDoc,
+): BootPlan | undefined {
+  const root = specifiedRoot(set) ?? rootUuid(machine);
+  if (root === null) return undefined;
+  const label = machine.boot?.kind === "read" ? machine.boot.config.boot : null;
+  const file = (path: string | null | undefined): string | null =>
+    path ? inFolder(path, conf?.tftp_root ?? "/tftpboot", machine.node.instance_uuid ?? "") : null;
+  return {
+    root_uuid: root.toLowerCase(),
+    args: argsOf(machine),
+    label: bootsAsRamdisk(set, target) ? "boot_ramdisk" : target.boot_label,
+    kernel: file(label?.kernel),
+    ramdisk: file(label?.ramdisk),
+    dhcp: conf === null ? null : { server: conf.my_ip ?? null, file: conf.pxe_bootfile_name },
+  };
+}
+
+/** Finds two different sources of one filesystem. */
+export function inspectRoots(machine: Machine, set: JsonObject, where: string): readonly Finding[] {
+  const [site, file] = [specifiedRoot(set)?.toLowerCase(), rootUuid(machine)];
+  const differ = site !== undefined && file !== null && site !== file;
+  return findingIf(differ, "N2I-D708", where, `site document ${site}, boot file ${file}`);
 }

@@ -16,7 +16,6 @@ import type { Mapping } from "../../model/mapping.ts";
 import type { Desired, Resource } from "../../model/plan.ts";
 import type { ConductorIpmitool } from "../../model/power.ts";
 import { type ConductorTraits, gate, isAbout, type PowerView } from "../power/rules/gate.ts";
-import { bootPlan, bootsAsRamdisk, inspectRoots } from "./boot.ts";
 import { createOrigins } from "./compile.ts";
 import { inspectHost, inspectLogin, inspectPower, inspectShared } from "./driver.ts";
 import { inspectDeploy, inspectHardware } from "./hardware.ts";
@@ -26,8 +25,15 @@ import type { Program } from "./program.ts";
 import { type Made, makeRecord } from "./record.ts";
 import { asRead } from "./site.ts";
 import { stateFindings } from "./state.ts";
-import { inspectRebuild, inspectTenant } from "./tenant.ts";
-import { type PortSource, portsOf } from "./vif.ts";
+import {
+  bootPlan,
+  bootsAsRamdisk,
+  inspectRebuild,
+  inspectRoots,
+  inspectTenant,
+  type PortSource,
+  portsOf,
+} from "./tenant.ts";
 
 /** The result for one machine: records, or the reason why there are none. */
 export interface Transformed {

@@ -16,24 +16,17 @@ const AFTER: { readonly [how in keyof VerifiedState]: readonly (keyof VerifiedSt
 /** Results of verify, and whether Ironic's rows alone matched. */
 type Found = { readonly [how in keyof VerifiedState | "ironic"]?: boolean };
 
-/** The position of a run's journal before rows were read. */
-export type Since = Awaited<ReturnType<typeof journalMark>>;
-
-/** Call it before rows are read, because verify may miss changes after it. */
-export function sinceNow(run: RunFolder): Promise<Since> {
-  return journalMark(run.path);
-}
-
 /**
  * Saves the result of verify for `status` and `run`. A later change invalidates it. A write failure
  * is ignored.
  * @param plan sha256
+ * @param since the journal's mark before rows were read, because verify may miss later changes
  * @returns false if the journal changed since, and nothing is saved
  */
 export async function rememberVerified(
   run: RunFolder,
   plan: string,
-  since: Since,
+  since: Awaited<ReturnType<typeof journalMark>>,
   found: Found,
 ): Promise<boolean> {
   try {

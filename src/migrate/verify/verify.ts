@@ -7,7 +7,7 @@ import type { Verifier } from "../../model/ironic/target.ts";
 import { batchesOf, IRONIC } from "../../model/journal.ts";
 import { NOVA_LEGS, type NovaLegName, type NovaTarget } from "../../model/nova/nova-plan.ts";
 import { closing, type Keep, openRole } from "../../run/databases.ts";
-import { readJournal } from "../../run/files/journal.ts";
+import { journalMark, readJournal } from "../../run/files/journal.ts";
 import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
 import { recordWindow } from "../../run/files/window-file.ts";
 import { isRehearsed, openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../../run/run.ts";
@@ -38,13 +38,11 @@ import { compareNova, type Inspected } from "./rules/nova.ts";
 import { comparedOf, emptyNovaTally, emptyTally, isEqual, type Verified } from "./rules/tally.ts";
 import type { Used } from "./rules/used.ts";
 import { verify } from "./rules/verify.ts";
-import { rememberVerified, type Since, sinceNow } from "./verified-file.ts";
+import { rememberVerified } from "./verified-file.ts";
 
-export interface VerifyRequest extends TargetOptions {
+export interface VerifyRequest extends TargetOptions, ConnectionOptions {
   readonly run: string;
   readonly keyFile?: string;
-  readonly novaDb?: string;
-  readonly novaApiDb?: string;
   readonly placementDb?: string;
   /** Also list validated rows. */
   readonly allRows: boolean;
@@ -59,7 +57,7 @@ type Plan = Awaited<ReturnType<typeof openPlan>>;
 /** Opens a plan of the current snapshot. @throws MigrationError N2I-E110 to N2I-E114 */
 export async function openToVerify(request: Pick<VerifyRequest, "run" | "keyFile">) {
   const run = await openRun(request.run, { create: false, inner: isRehearsed() });
-  const since = await sinceNow(run);
+  const since = await journalMark(run.path);
   const plan = await openPlan(`${run.path}/${PLAN}`);
   const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
   if (snapshot.footer.sha256 !== plan.header.made_from.snapshot)
@@ -77,7 +75,15 @@ export async function openToVerify(request: Pick<VerifyRequest, "run" | "keyFile
 
 /** Saves the result, and reports if that is not possible. */
 export async function keepVerified(
-  { run, since, plan }: { readonly run: RunFolder; readonly since: Since; readonly plan: Plan },
+  {
+    run,
+    since,
+    plan,
+  }: {
+    readonly run: RunFolder;
+    readonly since: Awaited<ReturnType<typeof journalMark>>;
+    readonly plan: Plan;
+  },
   found: Parameters<typeof rememberVerified>[3],
   { note }: Sink,
 ): Promise<void> {
@@ -115,7 +121,7 @@ export async function verifyRun(request: VerifyRequest, sink: Sink) {
     const nova =
       novaDb === undefined || files === null
         ? null
-        : await openNovaVerifier(run, files, { ...request, novaDb }, keep);
+        : await openNovaVerifier(run, files, request, keep);
     const access = { readOnly: true };
     const backend = keep(await openBackend(request, mappings, access, sink.report));
     checkEngine(plan.header.target, backend);
@@ -178,14 +184,6 @@ export async function compare(
   return { tally, hidden: verifier.uncompared?.() ?? 0, nova: nova?.tally ?? null };
 }
 
-/** Location of Nova and expectations. */
-interface NovaRequest extends ConnectionOptions {
-  readonly novaDb: string;
-  readonly placementDb?: string;
-  /** The operator confirms that every nova-compute has started. */
-  readonly final: boolean;
-}
-
 /**
  * Opens the Nova of a plan.
  * @throws MigrationError N2I-E202 and N2I-E300 for a different Nova, before the comparison
@@ -193,7 +191,7 @@ interface NovaRequest extends ConnectionOptions {
 async function openNovaVerifier(
   run: RunFolder,
   plan: NovaFiles,
-  request: NovaRequest,
+  request: VerifyRequest,
   keep: Keep,
 ) {
   const readOnly = { readOnly: true };
@@ -207,7 +205,11 @@ async function openNovaVerifier(
       : keep(await openRole("placement-db", request.placementDb, readOnly));
   const api = flavors?.target ?? target;
   const beats = await target.beats(plan.counts.stopped);
-  const ran = ranSince(beats, await secondsSinceLoad(run, plan.sha256));
+  const lastBatch = batchesOf((await readJournal(run)).entries, IRONIC).findLast(
+    (entry) => entry.do === "begin" && entry.plan === plan.sha256,
+  );
+  const seconds = lastBatch && (Date.now() - Date.parse(lastBatch.at)) / 1000;
+  const ran = ranSince(beats, seconds ?? null);
   const tally = emptyNovaTally(placement !== null);
   const expects: NovaNow["expects"] = (host) => {
     if (host !== null && ran.has(host))
@@ -237,15 +239,6 @@ async function openNovaVerifier(
       return compareNova(now, choiceOf(compute_hosts), tally, how);
     },
   };
-}
-
-/** Seconds since this plan's last batch began, by this host's clock. Null if none did. */
-async function secondsSinceLoad(run: RunFolder, plan: string): Promise<number | null> {
-  const { entries } = await readJournal(run);
-  const lastBatch = batchesOf(entries, IRONIC).findLast(
-    (entry) => entry.do === "begin" && entry.plan === plan,
-  );
-  return lastBatch !== undefined ? (Date.now() - Date.parse(lastBatch.at)) / 1000 : null;
 }
 
 /** Every row that the plan changes. */

@@ -3,26 +3,19 @@ type Releases = string;
 
 type ByName = { readonly [name: string]: Releases };
 
-/** Drivers in Ironic's own tree. Schema: mappings/schema/hardware.schema.json */
+/** Drivers in Ironic's own tree. Described in mappings/schema/hardware.schema.json */
 export interface Hardware {
-  /** Classic drivers have fixed interfaces. `needs` is a key below. */
   readonly classic: {
     readonly [name: string]: { readonly releases: Releases; readonly needs?: string };
   };
-  /** Hardware types, with interfaces by kind: `power`. */
   readonly types: {
     readonly [name: string]: {
       readonly releases: Releases;
       readonly interfaces: { readonly [kind: string]: ByName };
     };
   };
-  /** Required driver_info keys of an interface or a classic driver. */
   readonly needs: {
-    readonly [name: string]: {
-      readonly required: ByName;
-      /** Optional in Ironic, but needed by almost every BMC. */
-      readonly login?: readonly string[];
-    };
+    readonly [name: string]: { readonly required: ByName; readonly login?: readonly string[] };
   };
 }
 

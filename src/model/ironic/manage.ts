@@ -142,7 +142,6 @@ export interface ServerWishes {
 export interface FlavorResources {
   /** By resource class, above 0. Includes the flavor's own size, unless extra specs replace it. */
   readonly resources: ReadonlyMap<string, number>;
-  /** Trait -> required or forbidden. */
   readonly traits: ReadonlyMap<string, "required" | "forbidden">;
   /** `capabilities:` extra specs by name, unchanged. */
   readonly capabilities: ReadonlyMap<string, string>;
@@ -174,7 +173,6 @@ export interface ServerRecord {
   readonly updated_at: string | null;
 }
 
-/** Owner of a Neutron port. */
 export interface PortDevice {
   readonly device_id: string;
   readonly device_owner: string;

@@ -14,17 +14,13 @@ interface RestFields {
   readonly reported: Minors;
 }
 
-/** Capabilities of Ironic's API. Schema: mappings/schema/rest.schema.json */
+/** Capabilities of Ironic's API. Described in mappings/schema/rest.schema.json */
 export interface RestDoc extends Readonly<Record<Resource, RestFields>> {
-  /** First minor with the verb `adopt`. */
   readonly adopt: number;
-  /** First minor at which a node can disable automated cleaning, so `provide` wipes nothing. */
   readonly provide: number;
   /** Last minor whose release reads `extra.vif_port_id` of ports. @source facts/ironic.md 0.6 */
   readonly vif_in_extra_until: number;
-  /** Planned provision_state -> reachable state. */
   readonly goals: { readonly [state: string]: "active" | "available" | "manageable" };
-  /** Fields omitted without a finding, and the reason. */
   readonly silent: { readonly [field: string]: string };
 }
 

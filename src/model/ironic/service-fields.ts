@@ -69,10 +69,6 @@ function hasImage(_: Changed, { planned }: Rows): boolean {
   return inside(planned, "instance_info", "image_source") !== undefined;
 }
 
-function isTypeOfImage({ found }: Changed): boolean {
-  return found === "partition" || found === "whole-disk";
-}
-
 /** The ramdisk interface stores the given image under another name. */
 function isRenamed(_: Changed, { planned, found }: Rows): boolean {
   const plannedImage = inside(planned, "instance_info", "image_source");
@@ -143,7 +139,7 @@ export const SERVICE_FIELDS: readonly ServiceField[] = [
   empty("instance_info.ramdisk", "takeover", "juno", PXE, { only: hasImage }),
   // If Glance answers, or kernel and ramdisk are set.
   empty("instance_info.image_type", "adoption", "yoga", `${UTILS}: update_image_type`, {
-    only: isTypeOfImage,
+    only: ({ found }) => found === "partition" || found === "whole-disk",
   }),
   always("instance_info.image_source", "takeover", "2026.1", RAMDISK, { only: isRenamed }),
   empty("instance_info.original_image_source", "takeover", "2026.1", RAMDISK, { only: isRenamed }),

@@ -68,7 +68,10 @@ function faultText({ keyword, params, message }: ErrorObject): string {
     case "additionalProperties":
       return isUnnamed(params.additionalProperty) ? "has an unknown field" : "is not a known field";
     case "type":
-      return `must be ${[params.type].flat().map(typeText).join(" or ")}`;
+      return `must be ${[params.type]
+        .flat()
+        .map((type) => TYPES[type] ?? type)
+        .join(" or ")}`;
     case "enum":
       return `must be one of ${params.allowedValues.map(String).join(", ")}`;
     case "const":
@@ -85,10 +88,6 @@ function faultText({ keyword, params, message }: ErrorObject): string {
     default:
       return message ?? "is invalid";
   }
-}
-
-function typeText(type: unknown): string {
-  return TYPES[String(type)] ?? String(type);
 }
 
 /** Path to the invalid key, unless its name may be a secret. */

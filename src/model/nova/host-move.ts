@@ -48,12 +48,10 @@ type MoveVerdict = "move" | "there" | "blocked";
 
 /** A machine in a plan of moves between compute hosts. */
 export interface PlannedMove {
-  /** Uuid of the node. */
   readonly uuid: string;
   readonly from: string;
   readonly to: string;
   readonly verdict: MoveVerdict;
-  /** Instance uuid. */
   readonly instance: string | null;
   readonly task_state: string | null;
   readonly findings: readonly Finding[];
@@ -66,9 +64,7 @@ export interface PlannedMove {
 /** `takeover` fences the old hosts. `move` requires that they are fenced. */
 export type MoveMode = "move" | "takeover";
 
-/** An old host at planning. */
 export interface OldHost extends Pick<HostBeat, "host" | "report_count" | "last_seen_up"> {
-  /** Id of its service, else null. */
   readonly id: number | null;
 }
 
@@ -78,7 +74,6 @@ export interface MoveCounts {
   /** Changed rows of compute_nodes and instances. */
   readonly computes: number;
   readonly instances: number;
-  /** Count by finding code. */
   readonly findings: { readonly [code: string]: number };
 }
 
@@ -121,7 +116,6 @@ export const HOST_PARTS: readonly string[] = [HOST_ROWS, HOST_FENCE];
 /** A machine and its compute host in `host list`. */
 export interface OwnedRow {
   readonly machine: string;
-  /** Machine name, else null. */
   readonly name: string | null;
   readonly owner: string | null;
   /** Null if the owner has no service. */

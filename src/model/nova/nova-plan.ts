@@ -136,7 +136,6 @@ export const NOVA_LEGS = ["hosts", "shared", "api", "flavors"] as const;
 
 export type NovaLegName = (typeof NOVA_LEGS)[number];
 
-/** Part name of a leg in the journal. */
 export function novaName(leg: NovaLegName): string {
   return `nova-${leg}`;
 }
@@ -152,7 +151,6 @@ export type Images =
 /** plan.json: the whole plan and its files. */
 export interface PlanManifest extends PlanHeader {
   readonly counts: PlanCounts;
-  /** Nova section. Null for a plan without Nova. */
   readonly nova: { readonly header: NovaPlanHeader; readonly counts: NovaPlanCounts } | null;
   /** By name, without `.jsonl`. */
   readonly files: { readonly [name: string]: PlanFile };

@@ -59,7 +59,6 @@ export interface ComputeLocation {
   readonly hypervisor_type: string | null;
 }
 
-/** Nova rows of a machine at planning. */
 export interface MachineRows {
   readonly instance: InstanceRow | null;
   /** Whether instances.node is a live compute node of another machine. */

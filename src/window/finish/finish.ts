@@ -169,7 +169,7 @@ function withJob<T>(
 }
 
 /** The guard of the plan's target. @throws MigrationError N2I-E300 for another target */
-async function openGuard({ backend, plan }: Job): ReturnType<Backend["guard"]> {
+async function openGuard({ backend, plan }: Job) {
   const { target } = plan.header;
   checkEngine(target, backend);
   const found = await backend.guard(target.release);

@@ -6,12 +6,11 @@ import { ioOf } from "../../../src/cli/io.ts";
 import {
   readVerified,
   rememberVerified,
-  sinceNow,
   wasCompared,
 } from "../../../src/migrate/verify/verified-file.ts";
 import { verifyRun } from "../../../src/migrate/verify/verify.ts";
 import { IRONIC, JOURNAL_FORMAT, plansOf } from "../../../src/model/journal.ts";
-import { openJournal, readJournal } from "../../../src/run/files/journal.ts";
+import { journalMark, openJournal, readJournal } from "../../../src/run/files/journal.ts";
 import { openRun } from "../../../src/run/files/run-folder.ts";
 import { surrounded } from "../../../src/run/process-context.ts";
 import type { Sink } from "../../../src/run/sink.ts";
@@ -25,7 +24,7 @@ const PLAN = "a".repeat(64);
 test("a look that finds a difference ends what was built on it", async (t) => {
   const folder = privateFolder(t);
   const run = await openRun(join(folder, "run"), { create: true });
-  const since = await sinceNow(run);
+  const since = await journalMark(run.path);
   const found = async (how: "rows" | "takeover" | "final", equal: boolean) => {
     await rememberVerified(run, PLAN, since, { [how]: equal });
     const state = await readVerified(run, PLAN, 0);
@@ -50,9 +49,9 @@ test("what is done while rows are looked at is not verified by that look", async
   const at = "2026-01-01T00:00:00.000Z";
   const journal = await openJournal(run);
   t.after(() => journal.close());
-  const before = await sinceNow(run);
+  const before = await journalMark(run.path);
   await journal.append({ do: "open", format: JOURNAL_FORMAT, tool: "a test" });
-  const open = await sinceNow(run);
+  const open = await journalMark(run.path);
   const found = { rows: true, ironic: true };
   assert.equal(await rememberVerified(run, PLAN, before, found), false);
   assert.equal(await rememberVerified(run, PLAN, open, found), true);

@@ -115,13 +115,9 @@ function inspectSizes(
   node: Machine["node"],
   where: string,
 ): readonly Finding[] {
-  return (
-    [
-      ["root_mb", root_gb],
-      ["ephemeral_mb", ephemeral_gb],
-    ] as const
-  ).flatMap(([column, gb]) => {
-    const mb = node[column];
+  const sizes = { root_mb: root_gb, ephemeral_mb: ephemeral_gb };
+  return (["root_mb", "ephemeral_mb"] as const).flatMap((column) => {
+    const [mb, gb] = [node[column], sizes[column]];
     if (typeof mb !== "number" || mb <= 0 || gb === null || mb === gb * 1024) return [];
     return [
       finding("N2I-D120", `${where} ${column}`, `${mb} MiB here, ${gb} GiB in nova.instances`),
@@ -197,7 +193,7 @@ function inspectInterface(row: BmInterface, machine: Machine, found: Finding[]):
   const note: Note = (code, column, message) =>
     void found.push(finding(code, `bm_interfaces.id=${id} ${column}`, message));
   const mac = normaliseMac(address ?? "");
-  const duplicates = mac === null ? undefined : machinesWithMac(machine, mac);
+  const duplicates = machine.duplicates.address[mac ?? ""];
   if (deleted === null) note("N2I-D003", "deleted", UNDECIDED);
   if (address === null) note("N2I-D012", "address", "is NULL");
   noteMac(note, "address", address);
@@ -208,12 +204,6 @@ function inspectInterface(row: BmInterface, machine: Machine, found: Finding[]):
     note("N2I-D110", "vif_uuid", "set, and the node has no instance");
   if (vif_uuid && !isUuid(vif_uuid)) note("N2I-D023", "vif_uuid", show(vif_uuid));
   noteNul(note, row);
-}
-
-/** Other nodes with a MAC. The check for an empty object is faster than a look-up. */
-function machinesWithMac({ duplicates }: Machine, mac: string): readonly number[] | undefined {
-  for (const _ in duplicates.address) return duplicates.address[mac];
-  return undefined;
 }
 
 /** A second spelling of a MAC adds no port. @source facts/nova-bm.md 1.6 */

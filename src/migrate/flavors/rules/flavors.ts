@@ -57,10 +57,11 @@ export function planFlavors(
     if (!hasImages && !facts.flavors.has(flavor.id) && !isChosen) continue;
     // A server that was never scheduled has no host, so its flavor can have a resource class.
     const elsewhere = used.filter((host) => host !== "" && !facts.hosts.has(host));
-    const make = MAKERS[schema];
+    const make = specSteps(schema, flavor, at);
+    const location = `${DATABASES[schema].flavors}.id=${flavor.id} ${flavor.name}`;
     const note: FlavorContext["note"] = (code, message) =>
-      void findings.push(finding(code, make.location(flavor), message));
-    const context = { make, flavor, specs, at, steps, note };
+      void findings.push(finding(code, location, message));
+    const context = { make, flavor, specs, steps, note };
     const before = steps.length;
     planImages(context, request.images, isChosen);
     noteNeverMatching(context, facts);
@@ -81,21 +82,19 @@ function isImage({ key }: SpecRow): boolean {
 }
 
 interface FlavorContext {
-  readonly make: (typeof MAKERS)[FlavorDatabase];
+  readonly make: ReturnType<typeof specSteps>;
   readonly flavor: FlavorRow;
   readonly specs: readonly SpecRow[];
-  readonly at: string;
-  /** Receives the steps. */
   readonly steps: NovaStep[];
   readonly note: (code: Finding["code"], message: string) => void;
 }
 
-function setSpec({ make, flavor, steps }: FlavorContext, spec: SpecRow, to: string): void {
-  if (spec.value !== to) steps.push(make.set(spec, flavor, to));
+function setSpec({ make, steps }: FlavorContext, spec: SpecRow, to: string): void {
+  if (spec.value !== to) steps.push(make.set(spec, to));
 }
 
 function planImages(context: FlavorContext, images: Images, isChosen: boolean): void {
-  const { make, flavor, at, steps, note } = context;
+  const { make, flavor, steps, note } = context;
   const specs = context.specs.filter(isImage);
   const keys = new Set(specs.map(({ key }) => key));
   if (keys.size === 1 && !isChosen) {
@@ -107,7 +106,7 @@ function planImages(context: FlavorContext, images: Images, isChosen: boolean): 
       if (specs.length > 0) note("N2I-D231", [...keys].join(", "));
       return;
     case "delete":
-      steps.push(...specs.map((spec) => make.remove(spec, flavor, at)));
+      steps.push(...specs.map((spec) => make.remove(spec)));
       return;
     case "point": {
       const ids = new Map([
@@ -117,7 +116,7 @@ function planImages(context: FlavorContext, images: Images, isChosen: boolean): 
       for (const spec of specs) setSpec(context, spec, ids.get(spec.key) ?? "");
       // A deleted flavor gets no new extra specs, because its deletion also deleted them.
       const missing = [...ids].filter(([key]) => isChosen && !isDeleted(flavor) && !keys.has(key));
-      steps.push(...missing.map(([key, value]) => make.add(flavor, key, value, at)));
+      steps.push(...missing.map(([key, value]) => make.add(key, value)));
     }
   }
 }
@@ -151,7 +150,7 @@ export function customClass(name: string): string {
 }
 
 function planClass(context: FlavorContext, { flavors, classes }: FlavorFacts): void {
-  const { make, flavor, specs, at, steps, note } = context;
+  const { make, flavor, specs, steps, note } = context;
   const of = [...(flavors.get(flavor.id) ?? classes)];
   const [first] = of;
   if (first === undefined || first === null || of.length > 1) {
@@ -165,7 +164,7 @@ function planClass(context: FlavorContext, { flavors, classes }: FlavorFacts): v
   };
   for (const [key, value] of Object.entries(resources)) {
     const existing = specs.filter((spec) => spec.key === key);
-    if (existing.length === 0) steps.push(make.add(flavor, key, value, at));
+    if (existing.length === 0) steps.push(make.add(key, value));
     for (const spec of existing) setSpec(context, spec, value);
   }
 }
@@ -224,74 +223,62 @@ export function refuseUnknown(selected: ReadonlySet<string>, rows: readonly Flav
   );
 }
 
-/** Creates the steps that add, change and remove an extra spec in one database. */
-interface Maker {
-  /** The location that findings about a flavor show. */
-  readonly location: (flavor: FlavorRow) => string;
-  readonly set: (spec: SpecRow, flavor: FlavorRow, to: string) => NovaStep;
-  readonly remove: (spec: SpecRow, flavor: FlavorRow, at: string) => NovaStep;
-  /** @param at naive UTC */
-  readonly add: (flavor: FlavorRow, key: string, value: string, at: string) => NovaStep;
+/**
+ * How a database stores extra specs. In nova, `deleted` of a soft-deleted row becomes the row's id.
+ * In nova_api, rows are deleted permanently, and restored with their id and times.
+ * @source facts/nova-bm.md 4.3
+ */
+const DATABASES = {
+  nova: {
+    part: "flavors",
+    table: "instance_type_extra_specs",
+    owner: "instance_type_id",
+    flavors: "instance_types",
+    soft: true,
+  },
+  nova_api: {
+    part: "api",
+    table: "flavor_extra_specs",
+    owner: "flavor_id",
+    flavors: "flavors",
+    soft: false,
+  },
+} as const;
+
+/** Creates the steps on a flavor's extra specs. @param at naive UTC */
+function specSteps(database: FlavorDatabase, flavor: FlavorRow, at: string) {
+  const { part, table, owner, soft } = DATABASES[database];
+  const step = (
+    name: string,
+    id: number | string,
+    key: NovaStep["key"],
+    before: NovaStep["before"],
+    after: NovaStep["after"],
+  ): NovaStep => {
+    const of = `flavor ${flavor.name ?? flavor.flavorid ?? "without name"} ${name}`;
+    return { part, table, machine: null, id: `${table}:${id}`, key, before, after, of };
+  };
+  return {
+    set({ id, instance_type_id, key, value, deleted }: SpecRow, to: string): NovaStep {
+      const same = { [owner]: instance_type_id, key, ...(soft && { deleted }) };
+      return step(key, id, { id }, { ...same, value }, { ...same, value: to });
+    },
+    remove(spec: SpecRow): NovaStep {
+      const { id, instance_type_id, key, value, deleted, deleted_at } = spec;
+      const same = { [owner]: instance_type_id, key, value };
+      if (soft) {
+        const after = { ...same, deleted: id, deleted_at: at };
+        return step(key, id, { id }, { ...same, deleted, deleted_at }, after);
+      }
+      const { created_at = null, updated_at = null } = spec;
+      const before = { id, ...same, created_at, updated_at };
+      return step(key, id, { [owner]: instance_type_id, key }, before, null);
+    },
+    add(key: string, value: string): NovaStep {
+      const unique = { [owner]: flavor.id, key, ...(soft && { deleted: 0 }) };
+      const created = { ...unique, value, created_at: at, updated_at: null };
+      const after = { ...created, ...(soft && { deleted_at: null }) };
+      return step(key, `${flavor.id}/${key}`, unique, null, after);
+    },
+  };
 }
-
-/** A step on one extra spec. @param of the flavor, the spec's name and, if present, its row id */
-function step(
-  where: Pick<NovaStep, "part" | "table" | "machine">,
-  of: { readonly flavor: FlavorRow; readonly name: string; readonly id?: number },
-  key: NovaStep["key"],
-  before: NovaStep["before"],
-  after: NovaStep["after"],
-): NovaStep {
-  const { flavor, name, id = `${flavor.id}/${name}` } = of;
-  const row = { ...where, id: `${where.table}:${id}`, key };
-  const flavorName = flavor.name ?? flavor.flavorid ?? "without name";
-  return { ...row, before, after, of: `flavor ${flavorName} ${name}` };
-}
-
-const NOVA = { part: "flavors", table: "instance_type_extra_specs", machine: null } as const;
-
-/** Soft-deleted rows: `deleted` becomes the row's id. @source facts/nova-bm.md 4.3 */
-const inNova: Maker = {
-  location: ({ id, name }) => `instance_types.id=${id} ${name}`,
-  set({ id, instance_type_id, key: name, value, deleted }, flavor, to) {
-    const same = { instance_type_id, key: name, deleted };
-    return step(NOVA, { flavor, name, id }, { id }, { ...same, value }, { ...same, value: to });
-  },
-  remove({ id, instance_type_id, key: name, value, deleted, deleted_at }, flavor, at) {
-    const same = { instance_type_id, key: name, value };
-    const after = { ...same, deleted: id, deleted_at: at };
-    return step(NOVA, { flavor, name, id }, { id }, { ...same, deleted, deleted_at }, after);
-  },
-  add(flavor, name, value, at) {
-    const unique = { instance_type_id: flavor.id, key: name, deleted: 0 };
-    const after = { ...unique, value, created_at: at, updated_at: null, deleted_at: null };
-    return step(NOVA, { flavor, name }, unique, null, after);
-  },
-};
-
-const API = { part: "api", table: "flavor_extra_specs", machine: null } as const;
-
-/** Rows are deleted permanently, and restored with their id and times. */
-const inNovaApi: Maker = {
-  location: ({ id, name }) => `flavors.id=${id} ${name}`,
-  set({ id, instance_type_id: flavor_id, key: name, value }, flavor, to) {
-    const same = { flavor_id, key: name };
-    return step(API, { flavor, name, id }, { id }, { ...same, value }, { ...same, value: to });
-  },
-  remove(spec, flavor) {
-    const { id, instance_type_id: flavor_id, key, value } = spec;
-    const { created_at = null, updated_at = null } = spec;
-    const before = { id, flavor_id, key, value, created_at, updated_at };
-    return step(API, { flavor, name: key, id }, { flavor_id, key }, before, null);
-  },
-  add(flavor, name, value, at) {
-    const unique = { flavor_id: flavor.id, key: name };
-    const after = { ...unique, value, created_at: at, updated_at: null };
-    return step(API, { flavor, name }, unique, null, after);
-  },
-};
-
-const MAKERS: { readonly [schema in FlavorDatabase]: Maker } = {
-  nova: inNova,
-  nova_api: inNovaApi,
-};

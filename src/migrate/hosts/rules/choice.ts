@@ -101,7 +101,6 @@ export function createSelection(choice: Choice) {
       const machine = { service_host, records: desired };
       for (const selector of open) if (selector.matches(machine)) open.delete(selector);
     },
-    /** Call it with the planned machine. */
     add(line: PlannedMachine): void {
       if (!isLoaded(line)) return;
       const { service_host } = line;

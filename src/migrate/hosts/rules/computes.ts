@@ -3,6 +3,7 @@ import { counted, show } from "../../../lib/text.ts";
 import type { ServerIdentity } from "../../../model/artefact.ts";
 import type { ComputeLocation, ComputeSize, InstanceRow } from "../../../model/nova/nova-rows.ts";
 import { isLoaded, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
+import type { NovaTally } from "../../verify/rules/tally.ts";
 import type { Choice } from "./choice.ts";
 
 /** Column of a compute node, and the machine property with its value. */
@@ -34,14 +35,6 @@ export interface NovaNow {
   readonly expects: (host: string | null) => string | null;
 }
 
-/** Numbers of compared machines. */
-interface HypervisorTally {
-  hypervisors: number;
-  providers: number;
-  /** Machines without a compute node of the ironic driver that need none yet. */
-  awaited: number;
-}
-
 export interface ComputeFault {
   readonly machine: string | null;
   readonly fault: string;
@@ -63,7 +56,7 @@ const NONE = "no live compute node of the ironic driver";
 export function createComputesAudit(
   now: Pick<NovaNow, "computesOf" | "deletedOf" | "providersOf" | "expects">,
   choice: Choice,
-  tally: HypervisorTally,
+  tally: Pick<NovaTally, "hypervisors" | "providers" | "awaited">,
   planned: ReadonlySet<number>,
 ) {
   let started = false;

@@ -12,30 +12,20 @@ type OnNode = Pick<InstanceRow, "uuid" | "task_state">;
 
 type TenantsNow = Pick<NovaNow, "instancesOf" | "onNodes" | "nova">;
 
-export interface Placed {
-  /** Position among the plan's machines. */
-  readonly at: number;
-  readonly bm_node_id: number;
-  readonly uuid: string | null;
-  readonly instance: string | null;
-  /** The host of its nova-compute. */
-  readonly host: string | null;
-  /** The plan changes no rows, because they already name this host. */
-  readonly unchanged: boolean;
-  /** A second live instance on the machine is a fault, because the plan reported none. */
-  readonly alone: boolean;
-  /** Codes of accepted findings, separated by spaces. */
-  readonly accepted: string;
-}
+export type Placed = ReturnType<typeof placedOf>;
 
-export function placedOf(line: PlannedMachine, at: number, choice: Choice): Placed {
+/** @param at position among the plan's machines */
+export function placedOf(line: PlannedMachine, at: number, choice: Choice) {
   const { bm_node_id, uuid, service_host, records, findings } = line;
   const chosen = choice.of(line);
   const accepted = findings.flatMap((found) => (found.accepted === undefined ? [] : found.code));
   return {
-    ...{ at, bm_node_id, uuid, instance: instanceOn(line) },
-    ...{ host: chosen ?? service_host, unchanged: chosen === null },
+    ...{ at, bm_node_id, uuid, instance: instanceOn(line), host: chosen ?? service_host },
+    /** The plan changes no rows, because they already name this host. */
+    unchanged: chosen === null,
+    /** A second live instance on the machine is a fault, because the plan reported none. */
     alone: nodeOf(records) !== undefined && !findings.some(({ code }) => code === "N2I-D207"),
+    /** As a text, which needs less memory. */
     accepted: accepted.join(" "),
   };
 }

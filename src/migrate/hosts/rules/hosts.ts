@@ -32,7 +32,6 @@ export function createHosts(tables: NovaTables, choice: Choice, gate: HostGate, 
   return {
     /** Adds findings from Nova's rows. */
     judge: judging(tables, choice, memberships, gate),
-    /** The steps of one planned machine. */
     steps(line: PlannedMachine, rows: MachineRows): readonly NovaStep[] {
       if (!isLoaded(line)) return [];
       if (line.service_host !== null) hosts.add(line.service_host);
@@ -68,15 +67,16 @@ export function createHosts(tables: NovaTables, choice: Choice, gate: HostGate, 
       }
       for (const to of [...reached].toSorted()) {
         steps.push(...joining(memberships.missing(to), to, at));
-        findings.push(...unserved(to, tables));
+        const isServed = tables.services.some(({ host }) => host === to);
+        // Later Novas refuse to start its nova-compute, which is a finding of the machines.
+        if (isServed || refusesNewHosts(tables.identity.head)) continue;
+        const reason = "no live nova-compute service has this host";
+        findings.push(finding("N2I-D224", `services host ${to}`, reason));
       }
       return { steps, findings };
     },
   };
 }
-
-/** A shared constant, because most machines have no findings. */
-const NONE: readonly Finding[] = [];
 
 /** Rows that a host loses, and their new hosts. */
 interface HostLoss {
@@ -94,19 +94,23 @@ function judging(
   const served = new Set(tables.services.map(({ host }) => host));
   return (machine, made, rows) => {
     const node = nodeOf(made.desired);
-    const { instance } = rows;
+    const { instance, volumes } = rows;
     if (node === undefined)
       return made.blocked ? withAccepted(made, queuedOf(machine, rows, made.findings)) : made;
-    const { service_host } = machine.node;
+    const { id, service_host } = machine.node;
+    const where = `bm_nodes.id=${id}`;
     const to = choice.of({ service_host, records: made.desired });
+    const attached = instance === null ? [] : volumes;
+    const some = `${attached.length} attached: ${attached.slice(0, 5).join(", ")}`;
     const found = accept(
       [
-        ...volumesIn(machine, rows),
+        ...findingIf(attached.length > 0, "N2I-D220", `${where} instance ${instance?.uuid}`, some),
         ...queuedOf(machine, rows, made.findings),
         ...changesIn(machine, rows, to),
         ...(instance === null || to === null ? [] : memberships.judge(instance, to)),
-        ...(to === null ? foreignGuests(machine, tables) : foreignTo(machine, to, tables)),
-        ...(to === null || served.has(to) ? [] : unstartable(machine, node, to, tables)),
+        ...(to === null
+          ? foreignGuests(service_host ?? "", where, tables)
+          : movedTo(to, node, served.has(to), where, tables)),
       ],
       made.accept,
     );
@@ -144,13 +148,6 @@ function remaining(loss: HostLoss, use: HostUse | undefined): string | null {
   return `${counted(instances, "instance")} and ${counted(computes, "compute node")} remain on it`;
 }
 
-/** A destination host without a nova-compute. Later Novas refuse to start one. */
-function unserved(to: string, { services, identity }: NovaTables): readonly Finding[] {
-  if (services.some(({ host }) => host === to) || refusesNewHosts(identity.head)) return [];
-  const reason = "no live nova-compute service has this host";
-  return [finding("N2I-D224", `services host ${to}`, reason)];
-}
-
 /** Later Novas write the instance's host to Ironic. A moved row must not name the old host. */
 function onHost(made: Transformed, to: string | null): Transformed {
   if (to === null) return made;
@@ -162,23 +159,23 @@ function onHost(made: Transformed, to: string | null): Transformed {
   return { ...made, desired };
 }
 
-/** The new host has hypervisors of other drivers. */
-function foreignTo({ node }: Machine, to: string, { foreign }: NovaTables): readonly Finding[] {
+/** The new host has hypervisors of other drivers, or Nova would refuse to start its nova-compute. */
+function movedTo(
+  to: string,
+  { instance_uuid }: Row,
+  isServed: boolean,
+  where: string,
+  { foreign, identity }: NovaTables,
+): readonly Finding[] {
   const types = foreign.get(to) ?? [];
   const has = `${show(to)} has compute nodes of ${types.map(show).join(", ")}`;
-  return findingIf(types.length > 0, "N2I-D242", `bm_nodes.id=${node.id}`, has);
-}
-
-/** Nova would refuse to start the nova-compute of this host. */
-function unstartable(
-  { node: { id } }: Machine,
-  { instance_uuid }: Row,
-  to: string,
-  { identity }: NovaTables,
-): readonly Finding[] {
-  const refused = typeof instance_uuid === "string" && refusesNewHosts(identity.head);
+  const isUsed = typeof instance_uuid === "string";
+  const isRefused = isUsed && !isServed && refusesNewHosts(identity.head);
   const none = `no nova-compute service is called ${show(to)}`;
-  return findingIf(refused, "N2I-D244", `bm_nodes.id=${id}`, none);
+  return [
+    ...findingIf(types.length > 0, "N2I-D242", where, has),
+    ...findingIf(isRefused, "N2I-D244", where, none),
+  ];
 }
 
 /**
@@ -186,20 +183,15 @@ function unstartable(
  * deletes compute nodes of another hypervisor that have no guests.
  * @source facts/nova-bm.md 5.2
  */
-function foreignGuests({ node }: Machine, { foreign, guests }: NovaTables): readonly Finding[] {
-  const host = node.service_host ?? "";
+function foreignGuests(
+  host: string,
+  where: string,
+  { foreign, guests }: NovaTables,
+): readonly Finding[] {
   const count = guests.get(host) ?? 0;
-  if (count === 0) return NONE;
   const of = (foreign.get(host) ?? []).map(show).join(", ");
   const message = `${show(host)} is kept, and has ${counted(count, "live instance")} on compute nodes of ${of}`;
-  return [finding("N2I-D242", `bm_nodes.id=${node.id}`, message)];
-}
-
-function volumesIn({ node }: Machine, { instance, volumes }: MachineRows): readonly Finding[] {
-  if (instance === null || volumes.length === 0) return NONE;
-  const where = `bm_nodes.id=${node.id} instance ${instance.uuid}`;
-  const some = `${volumes.length} attached: ${volumes.slice(0, 5).join(", ")}`;
-  return [finding("N2I-D220", where, some)];
+  return findingIf(count > 0, "N2I-D242", where, message);
 }
 
 /** Columns of the instance that decide its outcome. */

@@ -13,7 +13,6 @@ import { keepsInstance } from "./gate.ts";
 
 /** `disabled_reason` of services whose machines were moved. */
 const REASON = "nova2ironic: moved to";
-/** Length of the column. */
 const LONGEST = 255;
 
 /**

@@ -1,14 +1,8 @@
 import { structuredPatch } from "diff";
 import type { Json } from "../../../lib/json.ts";
 import { counted } from "../../../lib/text.ts";
-import type {
-  FieldChange,
-  Origins,
-  PlannedMachine,
-  PlannedRecord,
-  Verdict,
-} from "../../../model/plan.ts";
-import { flatFields, showValue } from "./value.ts";
+import type { FieldChange, Origins, PlannedMachine, PlannedRecord } from "../../../model/plan.ts";
+import { flatFields, showValue } from "./summary.ts";
 
 type Fields = readonly (readonly [string, Json])[];
 
@@ -18,13 +12,6 @@ const HEADLINE: { readonly [change in PlannedRecord["change"]]: string } = {
   drift: "has changed since it was loaded, and is kept",
   conflict: "is in conflict, so nothing is written",
 };
-
-/** A machine is written completely or not at all. */
-function headline(change: PlannedRecord["change"], verdict: Verdict): string {
-  return change === "create" && verdict !== "create"
-    ? "does not exist, and nothing of this machine is written"
-    : HEADLINE[change];
-}
 
 /** `field = value` lines of a row, as planned and as in Ironic. */
 function textOf(fields: Fields): string {
@@ -45,13 +32,18 @@ export function diffOf(
   };
   const fields = flatFields(record.row);
   const pairs = all ? fields : fields.filter(([field, value]) => value !== null || from.has(field));
+  // A machine is written completely or not at all.
+  const headline =
+    record.change === "create" && verdict !== "create"
+      ? "does not exist, and nothing of this machine is written"
+      : HEADLINE[record.change];
   const changed =
     record.change === "create"
       ? // A new record needs no comparison.
         pairs.map(([field, value]) => `+${field} = ${showValue(value)}`)
       : changedLines(pairs, record.differs ?? []);
   return {
-    title: `${record.resource} ${String(record.row.uuid)} ${headline(record.change, verdict)}`,
+    title: `${record.resource} ${String(record.row.uuid)} ${headline}`,
     lines: changed.map((line) => annotate(line, originOf)),
     /** Number of hidden NULL fields. */
     hidden: fields.length - pairs.length,

@@ -47,22 +47,13 @@ function isOwned(found: Row, planned: Row): boolean {
   return mark(planned) !== undefined && mark(found) === mark(planned);
 }
 
-const NONE: readonly Finding[] = [];
-
-/** A fast path, because Ironic is usually empty. */
-function isEmpty({ node, instance, name, port, address }: Index): boolean {
-  return node.size + instance.size + name.size + port.size + address.size === 0;
-}
-
 /** Compares one row with Ironic. */
 export function judge(
   desired: Desired,
   index: Index,
   same: SameSecret,
 ): { readonly record: PlannedRecord; readonly findings: readonly Finding[] } {
-  const { row, resource, id, origins } = desired;
-  if (isEmpty(index))
-    return { record: { resource, id, row, origins, change: "create" }, findings: NONE };
+  const { row, resource, id } = desired;
   const existing = (resource === "node" ? index.node : index.port).get(String(row.uuid));
   const conflict = (code: "N2I-D500" | "N2I-D501" | "N2I-D502" | "N2I-D503", what: string) => ({
     record: { ...desired, change: "conflict" as const },
@@ -83,22 +74,20 @@ export function judge(
   }
   const taken = (map: ReadonlyMap<string, Row>, column: string) =>
     typeof row[column] === "string" ? map.get(String(row[column])) : undefined;
-  if (resource === "port") {
-    const holder = taken(index.address, "address");
-    return holder === undefined
-      ? { record: { ...desired, change: "create" }, findings: [] }
-      : conflict(
-          "N2I-D501",
-          `${String(row.address)} is on port ${String(holder.uuid)} of node ${String(holder.node_uuid)}`,
-        );
-  }
-  const instance = taken(index.instance, "instance_uuid");
+  const holder = resource === "port" ? taken(index.address, "address") : undefined;
+  if (holder !== undefined)
+    return conflict(
+      "N2I-D501",
+      `${String(row.address)} is on port ${String(holder.uuid)} of node ${String(holder.node_uuid)}`,
+    );
+  const isNode = resource === "node";
+  const instance = isNode ? taken(index.instance, "instance_uuid") : undefined;
   if (instance !== undefined)
     return conflict(
       "N2I-D502",
       `instance ${String(row.instance_uuid)} is on node ${String(instance.uuid)}`,
     );
-  const name = taken(index.name, "name");
+  const name = isNode ? taken(index.name, "name") : undefined;
   if (name !== undefined)
     return conflict("N2I-D503", `${JSON.stringify(row.name)} is node ${String(name.uuid)}`);
   return { record: { ...desired, change: "create" }, findings: [] };

@@ -180,7 +180,6 @@ function plain(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, " ").slice(0, 200);
 }
 
-/** Sources of resource classes. */
 interface Classes {
   /** Provider's class (`CUSTOM_GOLD`) by machine UUID in lower case. */
   readonly placement: ReadonlyMap<string, string>;

@@ -9,7 +9,7 @@ import {
   suiteOrder,
   VERDICTS,
 } from "../../../model/power.ts";
-import type { PowerMethod } from "./power-query.ts";
+import type { PowerMethod } from "../../transform/power-query.ts";
 
 /** The readings for a plan, with the operator's options. */
 export interface PowerView {
@@ -158,7 +158,6 @@ export function meaningOf(
     advice,
     /** The reason why a session of the conductor's ipmitool is untested. Null if it is tested. */
     untried,
-    /** The warnings that apply. */
     warnings: asksList
       ? reading.warnings
       : reading.warnings.filter((code) => !OF_LIST.includes(code)),

@@ -30,7 +30,6 @@ export function compareNova(
   tally: NovaTally,
   { all, used }: { readonly all: boolean; readonly used: Used },
 ) {
-  /** Machines with a reported row. */
   const reported = new Set<string | null>();
   /** Rows whose result depends on their machine in Ironic. */
   const waiting = new Map<string | null, Inspected[]>();

@@ -25,7 +25,9 @@ export type NovaTally = ReturnType<typeof emptyNovaTally>;
 export function emptyNovaTally(placement: boolean) {
   return {
     ...{ after: 0, before: 0, other: 0, machines: 0, instances: 0, placement },
-    ...{ hypervisors: 0, providers: 0, awaited: 0 },
+    ...{ hypervisors: 0, providers: 0 },
+    /** Machines without a compute node of the ironic driver that need none yet. */
+    awaited: 0,
     /** Machines of `--final` without a nova-compute. */
     unreported: 0,
     /** Rows that differ because their machine was used. */
@@ -33,12 +35,10 @@ export function emptyNovaTally(placement: boolean) {
   };
 }
 
-/** The result of a comparison. */
 export interface Verified {
   readonly tally: Tally;
   /** Secrets that the service masks, so they cannot be compared. */
   readonly hidden: number;
-  /** Null if Nova was not compared. */
   readonly nova: NovaTally | null;
 }
 
@@ -48,7 +48,6 @@ export function isEqual({ tally, nova }: Pick<Verified, "tally" | "nova">): bool
   return wrong === 0 && (nova === null || nova.before + nova.other === 0);
 }
 
-/** Number of compared rows. */
 export function comparedOf(tally: Tally): number {
   const { validated, mismatched, missing, extra, suspended, used } = tally;
   return validated + mismatched + missing + extra + suspended + used;

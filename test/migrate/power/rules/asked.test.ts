@@ -2,8 +2,11 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type JsonObject, objectOf } from "../../../../src/lib/json.ts";
-import { methodOf, type PowerMethod } from "../../../../src/migrate/power/rules/power-query.ts";
-import { createMethods } from "../../../../src/migrate/transform/power-query.ts";
+import {
+  createMethods,
+  methodOf,
+  type PowerMethod,
+} from "../../../../src/migrate/transform/power-query.ts";
 import { createTransform } from "../../../../src/migrate/transform/transform.ts";
 import type { Machine } from "../../../../src/model/machine.ts";
 import type { Mapping, Rule, Site } from "../../../../src/model/mapping.ts";

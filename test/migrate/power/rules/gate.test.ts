@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gate, meaningOf } from "../../../../src/migrate/power/rules/gate.ts";
-import type { PowerMethod } from "../../../../src/migrate/power/rules/power-query.ts";
+import type { PowerMethod } from "../../../../src/migrate/transform/power-query.ts";
 import { FINDINGS } from "../../../../src/model/findings.ts";
 import type { Machine } from "../../../../src/model/machine.ts";
 import type { ConductorIpmitool, PowerReading, PowerVerdict } from "../../../../src/model/power.ts";

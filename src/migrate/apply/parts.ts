@@ -21,7 +21,7 @@ import type { RunFolder } from "../../run/files/run-folder.ts";
 import { SNAPSHOT } from "../../run/run.ts";
 import type { RunSession } from "../../run/session.ts";
 import type { NovaFiles } from "../hosts/nova-files.ts";
-import type { Backend } from "../open/backend.ts";
+import type { AccessOptions, Backend } from "../open/backend.ts";
 
 /** Machines in one batch: a transaction, or over REST, those that finish after Ctrl-C. */
 export function batchOf({ engine }: Pick<TargetIdentity, "engine">): number {
@@ -128,25 +128,16 @@ export async function withIronic<T>(
   run: RunFolder,
   session: RunSession,
   backend: Backend,
-  {
-    header,
-    seal,
-    check,
-    staged = false,
-    unprotected,
-  }: {
+  how: AccessOptions & {
     readonly header: PlanHeader;
     readonly seal: Seal;
     /** The snapshot must be the one from which the plan was made. */
     readonly check: boolean;
-    readonly staged?: boolean;
-    /** Nodes whose protection `finish` removed. */
-    readonly unprotected?: () => ReadonlySet<string>;
   },
   work: (lockedIronic: LockedIronic) => Promise<T>,
 ): Promise<T> {
+  const { header, seal, check, staged = false } = how;
   checkEngine(header.target, backend);
-  const how = { staged, ...(unprotected !== undefined && { unprotected }) };
   const found = await backend.open(header.target.release, seal, how);
   checkIdentity(header.target, found.identity);
   if (staged) checkReasons(found.release);

@@ -89,27 +89,21 @@ async function sealFor(run: RunFolder, keyFile: string | undefined) {
   return sealOf(run, keyFile, (await openManifest(plan)).manifest.key);
 }
 
-/**
- * Reads nova_bm and nova into the run's snapshot, machine by machine. Secrets are sealed.
- * @param trees the compute hosts' TFTP trees. Without them, boot files are not checked
- */
+/** Reads nova_bm and nova into the run's snapshot, machine by machine. Secrets are sealed. */
 export async function takeSnapshot(
   run: RunFolder,
-  {
-    bm,
-    nova,
-    hosts,
-    trees,
-  }: {
+  sources: {
     readonly bm: Database;
     readonly nova: Database | null;
     readonly hosts: readonly HostConfig[];
+    /** The compute hosts' TFTP trees. Without them, boot files are not checked. */
     readonly trees: readonly Tree[];
   },
   seal: Seal & { readonly id: string },
   takenAt: string,
   progress: (machines: number) => void,
 ) {
+  const { bm, nova, hosts, trees } = sources;
   const schema = await readSchema(bm);
   // The snapshot reads other tables than the plan. This refuses a database without them.
   if (nova !== null) await novaVersion(nova);

@@ -33,7 +33,7 @@ export interface TargetOptions extends RestOptions {
   readonly lockWait?: number;
 }
 
-interface Opening {
+export interface AccessOptions {
   /** Whether the operator's release option must match. Otherwise, the plan's release is used. */
   readonly planning?: boolean;
   readonly staged?: boolean;
@@ -81,7 +81,7 @@ export function databaseBackend(
     async open(
       requested: string | undefined,
       seal: Seal,
-      { planning = false, staged = false }: Opening = {},
+      { planning = false, staged = false }: AccessOptions = {},
     ) {
       const found = await identifyTarget(database, mappings, requested);
       if (planning) expectRelease(found.release, requested);
@@ -145,7 +145,7 @@ function restBackend(
     async open(
       requested: string | undefined,
       seal: Seal,
-      { planning = false, unprotected }: Opening = {},
+      { planning = false, unprotected }: AccessOptions = {},
     ) {
       const service = await open(requested);
       if (planning) expectServiceRelease(service, requested);

@@ -2,16 +2,14 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Ajv2020, AnySchemaObject, ValidateFunction } from "ajv/dist/2020.js";
-import type { RestDoc } from "../../model/ironic/rest.ts";
 import type { Release } from "../../model/ironic/target.ts";
 import { checkDocument } from "../../model/json-schema/faults.ts";
-import type { Mapping, Site, TargetDoc } from "../../model/mapping.ts";
+import type { Site, TargetDoc } from "../../model/mapping.ts";
 import type { SettingsDoc } from "../../model/settings.ts";
 import type { IdenticalDoc } from "../../model/switchover.ts";
 import { loadTables } from "../../run/files/load-tables.ts";
 import { packageRoot } from "../../run/files/package-root.ts";
 import { locator, parseDocument, readDocument } from "../../run/files/yaml-file.ts";
-import type { SupportedReleases } from "../../systems/ironic-db/open.ts";
 import {
   checkDocuments,
   type Documents,
@@ -24,15 +22,7 @@ import { parseSite } from "../mapping/site.ts";
 import type { Validate } from "../transform/transform.ts";
 
 /** The mapping documents of this package, and their digest in plans. */
-export interface Mappings extends SupportedReleases {
-  readonly sha256: string;
-  readonly rest: RestDoc;
-  /** @throws MigrationError N2I-E103 */
-  readonly site: (file: string) => Promise<{ readonly site: Site; readonly sha256: string }>;
-  readonly forRelease: (release: Release, site: Site) => Mapping;
-  /** Validates a record against the tables of a release. */
-  readonly validator: (release: Release) => Promise<Validate>;
-}
+export type Mappings = Awaited<ReturnType<typeof readMappings>>;
 
 /** Digests of the documents that the build validated. */
 const CHECKED = "dist/checked.json";
@@ -45,7 +35,7 @@ export function loadMappings(): Promise<Mappings> {
   return mappings;
 }
 
-async function readMappings(): Promise<Mappings> {
+async function readMappings() {
   const { documents, sha256 } = mappingDocuments();
   const checked = wasChecked(sha256)
     ? trustDocuments(documents)
@@ -58,14 +48,17 @@ async function readMappings(): Promise<Mappings> {
     heads: checked.heads,
     rest: checked.rest,
     sha256,
-    async site(file) {
+    /** @throws MigrationError N2I-E103 */
+    async site(file: string) {
       const text = readDocument(file);
       validateSite ??= ajvFor().then((ajv) => ajv.compile(documents.schemas.site ?? {}));
       const site = parseSite(await validateSite, parseDocument(text, file), file, locator(text));
       return { site, sha256: createHash("sha256").update(text).digest("hex") };
     },
-    forRelease: ({ doc, node, port }, site) => mappingFor(checked, doc, { node, port }, site),
-    validator(release) {
+    forRelease: ({ doc, node, port }: Release, site: Site) =>
+      mappingFor(checked, doc, { node, port }, site),
+    /** Validates a record against the tables of a release. */
+    validator(release: Release) {
       const cached =
         validators.get(release) ??
         ajvFor({ often: true }).then((ajv) => recordValidator(ajv, release));

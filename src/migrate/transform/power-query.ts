@@ -22,12 +22,8 @@ export function methodOfMachine(
   row: Row,
   keys: readonly string[],
 ): PowerMethod {
-  const { driver = null, power_interface = null, driver_info } = row;
-  const macs = portsOf(machine).map(({ address }) => String(address));
-  const method = methodOf(
-    { driver, power_interface, driver_info: objectOf(driver_info), macs },
-    keys,
-  );
+  const macs = portsOf(machine).map(({ address }) => address);
+  const method = methodOf(row, macs, keys);
   if (method.kind !== "ipmi") return method;
   const { user, password, address } = method.login;
   const present: { readonly [column: string]: boolean } = {
@@ -106,15 +102,6 @@ function withoutDriver({ node }: Machine, conf: HostConfig | null, declared: unk
   return noMethod(NO_DRIVER[manager] ?? "other-power", `${manager} has no BMC to ask`);
 }
 
-/** The planned settings with which a conductor reaches the machine's power. */
-interface PowerSettings {
-  readonly driver: Json;
-  readonly power_interface: Json;
-  readonly driver_info: JsonObject;
-  /** MACs of its ports, which identify virtual machines. */
-  readonly macs: readonly string[];
-}
-
 export type Secret = Sealed | string;
 
 interface IpmiLogin {
@@ -160,24 +147,27 @@ const IPMI_PORT = 623;
 /**
  * The query of a machine, only from its planned driver and driver_info, so that the result applies
  * to a conductor.
+ * @param macs of its ports, which identify virtual machines
  * @param keys driver_info keys of the release that not every release has
  * @source ironic setup.cfg, 2014.2 to 2026.1
  */
-export function methodOf(planned: PowerSettings, keys: readonly string[]): PowerMethod {
+export function methodOf(
+  { driver = null, power_interface, driver_info }: Row,
+  macs: readonly string[],
+  keys: readonly string[],
+): PowerMethod {
+  const isRead = (key: string): boolean => !BY_RELEASE.includes(key) || keys.includes(key);
   const info = Object.fromEntries(
-    Object.entries(planned.driver_info).filter(
-      ([key]) => !BY_RELEASE.includes(key) || keys.includes(key),
-    ),
+    Object.entries(objectOf(driver_info)).filter(([key]) => isRead(key)),
   );
-  const driver = String(planned.driver);
-  const name = String(planned.power_interface ?? planned.driver);
+  const name = String(power_interface ?? driver);
   // The protocol of each of Ironic's drivers.
   if (/ipmi|pyghmi/.test(name)) return ipmiMethod(info);
-  if (/(^|_)ssh$/.test(name)) return virtualMethod(info, planned.macs);
-  const none = `${driver} has no BMC to ask`;
+  if (/(^|_)ssh$/.test(name)) return virtualMethod(info, macs);
+  const none = `${String(driver)} has no BMC to ask`;
   if (name.includes("iboot")) return noMethod("iboot", none, text(info.iboot_address));
   if (name.startsWith("fake")) return noMethod("fake", none);
-  return noMethod("other-power", `this tool cannot ask as driver ${driver} does`);
+  return noMethod("other-power", `this tool cannot ask as driver ${String(driver)} does`);
 }
 
 /** A machine that cannot be queried, with the reason. */

@@ -75,15 +75,7 @@ export async function openToVerify(request: Pick<VerifyRequest, "run" | "keyFile
 
 /** Saves the result, and reports if that is not possible. */
 export async function keepVerified(
-  {
-    run,
-    since,
-    plan,
-  }: {
-    readonly run: RunFolder;
-    readonly since: Awaited<ReturnType<typeof journalMark>>;
-    readonly plan: Plan;
-  },
+  { run, since, plan }: Pick<Awaited<ReturnType<typeof openToVerify>>, "run" | "since" | "plan">,
   found: Parameters<typeof rememberVerified>[3],
   { note }: Sink,
 ): Promise<void> {

@@ -1,3 +1,5 @@
+import type { Instance } from "../machine.ts";
+
 /** A row of instance_actions without a nova-compute event. */
 export interface OpenRequest {
   readonly action: string;
@@ -52,10 +54,7 @@ export function taskStateText(state: string, host: string): string {
  * @source nova compute/manager.py _start_building
  */
 export function busyText(
-  {
-    task_state,
-    vm_state,
-  }: { readonly task_state: string | null; readonly vm_state: string | null },
+  { task_state, vm_state }: Pick<Instance, "task_state" | "vm_state">,
   host: string,
 ): string | null {
   if (task_state !== null) return taskStateText(task_state, host);

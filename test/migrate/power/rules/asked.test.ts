@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type JsonObject, objectOf } from "../../../../src/lib/json.ts";
+import type { JsonObject } from "../../../../src/lib/json.ts";
 import {
   createMethods,
   methodOf,
@@ -118,10 +118,9 @@ interface ObservedState {
 
 /** How a conductor would ask by the records that are loaded. */
 function wayOfLoaded(records: readonly Desired[], keys: readonly string[]): PowerMethod {
-  const { driver = null, power_interface = null, driver_info = {} } = nodeOf(records) ?? {};
   const ports = records.filter(({ resource }) => resource === "port");
   const macs = ports.map(({ row }) => String(row.address));
-  return methodOf({ driver, power_interface, driver_info: objectOf(driver_info), macs }, keys);
+  return methodOf(nodeOf(records) ?? {}, macs, keys);
 }
 
 /** Looks at the one machine of a case, for any release and site document. */

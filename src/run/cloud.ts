@@ -1,8 +1,7 @@
 import type { Images } from "../model/nova/nova-plan.ts";
-import { type Cloud, ENVIRONMENT, SERVICES, type Settings } from "../systems/openstack/cloud.ts";
+import { type Cloud, cloudOf, ENVIRONMENT, SERVICES } from "../systems/openstack/cloud.ts";
 import { cloudSettings, environmentSettings } from "../systems/openstack/clouds.ts";
 import { findImages, type RequestedImage } from "../systems/openstack/glance-images.ts";
-import { cloudOf } from "../systems/openstack/settings.ts";
 import { processContext, waitingFor } from "./process-context.ts";
 
 /** Connection options of a service. */

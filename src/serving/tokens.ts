@@ -2,11 +2,9 @@ import { createHash } from "node:crypto";
 import { isObject, type JsonObject, objectOf, parsedJson } from "../lib/json.ts";
 import type { TokenOwner } from "../model/served.ts";
 import type { Sought } from "../systems/openstack/cloud.ts";
-import { faultIn } from "../systems/openstack/fault.ts";
-import type { Answered, Http, Unanswered } from "../systems/openstack/http.ts";
-import type { ServiceKind } from "../systems/openstack/kinds.ts";
+import { type Answered, faultIn, type Http, type Unanswered } from "../systems/openstack/http.ts";
+import { endpointOf, type ServiceKind } from "../systems/openstack/kinds.ts";
 import { isPassing } from "../systems/openstack/passing.ts";
-import { endpointOf } from "../systems/openstack/session.ts";
 
 /** A validated token. While it is cached, the same token returns the same object. */
 export interface CachedToken {

@@ -6,8 +6,8 @@ import { once } from "../lib/streams.ts";
 import type { SkippedRow } from "../model/change.ts";
 import type { Entries } from "../model/journal.ts";
 import { failpoint } from "../run/failpoint.ts";
+import { switchCalls } from "../systems/ironic-api/node.ts";
 import type { RestService } from "../systems/ironic-api/service.ts";
-import { switchCalls } from "../systems/ironic-api/switch-calls.ts";
 import {
   type Fenced,
   SWITCH_STATES,

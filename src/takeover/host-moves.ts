@@ -13,7 +13,7 @@ import type { RunFolder } from "../run/files/run-folder.ts";
 import type { MovePlan } from "../run/host-files.ts";
 import { type RunSession, withSession } from "../run/session.ts";
 import type { Sink } from "../run/sink.ts";
-import { performFence } from "../systems/nova-db/fence.ts";
+import { performFence } from "../systems/nova-db/perform.ts";
 import { createNovaTarget } from "../systems/nova-db/target.ts";
 import { checkDead, checkPairs, silentSince } from "./host-watch.ts";
 import { isFenced } from "./rules/move-hosts.ts";

@@ -9,7 +9,7 @@ import {
   zoneFault,
 } from "../../src/manage/rules/nova.ts";
 import { FAKE, notFake } from "../../src/model/ironic/fake-hardware.ts";
-import { resourcesOf } from "../../src/systems/nova-api/flavor-resources.ts";
+import { resourcesOf } from "../../src/systems/nova-api/server-state.ts";
 import { macOf, uuidOf } from "./in-memory.ts";
 
 type Of = Parameters<typeof novaRejections>[0];

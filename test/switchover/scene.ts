@@ -17,8 +17,8 @@ import { runBack, runForward, switchAt } from "../../src/switchover/switchover-e
 import { faultsOf } from "../../src/switchover/switchover-perform.ts";
 import { switchedIn } from "../../src/switchover/switchover-run.ts";
 import { openService } from "../../src/systems/ironic-api/service.ts";
+import { cloudOf } from "../../src/systems/openstack/cloud.ts";
 import { pauseShorter } from "../../src/systems/openstack/passing.ts";
-import { cloudOf } from "../../src/systems/openstack/settings.ts";
 import { during } from "../engine/on-journal.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { uuidOf } from "../manage/in-memory.ts";

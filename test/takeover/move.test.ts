@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Engine } from "../../src/model/database.ts";
 import type { NovaStep } from "../../src/model/nova/nova-plan.ts";
-import { performFence } from "../../src/systems/nova-db/fence.ts";
+import { performFence } from "../../src/systems/nova-db/perform.ts";
 import { ends, pausedAt, run } from "../hostile/cli.ts";
 import { engines } from "../lab/engines.ts";
 import { changes, rowsOf, sameRows } from "../migrate/nova/rows.ts";

@@ -20,13 +20,11 @@ import { VERSION } from "../../run/version.ts";
 import { identify } from "../../systems/database/identity.ts";
 import { readableByAnyone, readHostConfigs } from "../../systems/database/nova-conf.ts";
 import type { Database } from "../../systems/database/open.ts";
-import { claimedInstances } from "../../systems/nova-bm/check.ts";
-import { readSchema } from "../../systems/nova-bm/open.ts";
+import { claimedInstances, readSchema } from "../../systems/nova-bm/open.ts";
 import { type MachineBatch, readMachines } from "../../systems/nova-bm/read.ts";
 import { identifyNova, novaVersion } from "../../systems/nova-db/plan-open.ts";
 import { openNova } from "../../systems/nova-db/read.ts";
-import { inFolder, linkOf, linkTarget } from "../../systems/tftp/rules/paths.ts";
-import { factsOf, parsePxe } from "../../systems/tftp/rules/pxe-config.ts";
+import { factsOf, inFolder, linkOf, linkTarget } from "../../systems/tftp/rules/pxe-config.ts";
 import {
   openTrees,
   readLink,
@@ -210,7 +208,7 @@ async function harvest(
   if (path === null) return { kind: "refused", path: configPath, why: `is not below ${root}` };
   const content = await readText(tree, path);
   if (content.kind !== "text") return { ...content, path };
-  const config = factsOf(parsePxe(content.text));
+  const config = factsOf(content.text);
   const size = async (file: string | null | undefined): Promise<number | null> => {
     const at = file ? inFolder(file, root, instance_uuid) : null;
     return at === null ? null : sizeOf(tree, at);

@@ -10,8 +10,8 @@ import { releaseNames } from "../../run/files/load-tables.ts";
 import type { PlanWriter } from "../../run/files/plan-folder.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { readFlavorRows } from "../../systems/nova-db/flavors.ts";
+import { openHosts } from "../../systems/nova-db/machines.ts";
 import { identifyNova } from "../../systems/nova-db/plan-open.ts";
-import { openHosts } from "../../systems/nova-db/plan-read.ts";
 import type { FlavorApi } from "../flavors/flavor-api.ts";
 import { gather } from "../flavors/rules/facts.ts";
 import {

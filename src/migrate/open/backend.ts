@@ -19,8 +19,8 @@ import {
 import { createRestTarget } from "../../systems/ironic-api/target.ts";
 import { oldestNodes } from "../../systems/ironic-db/current.ts";
 import { createGuard } from "../../systems/ironic-db/handover.ts";
-import { scannedKeys } from "../../systems/ironic-db/indexes.ts";
 import { expectRelease, identifyTarget } from "../../systems/ironic-db/open.ts";
+import { scannedKeys } from "../../systems/ironic-db/remove.ts";
 import { createTarget } from "../../systems/ironic-db/target.ts";
 import type { Mappings } from "./documents.ts";
 import { cloudOfOptions } from "./services.ts";

@@ -7,7 +7,7 @@ import { type Finding, type FindingCode, finding, findingIf } from "../../model/
 import type { BmInterface, HostConfig, Machine, Row, Vif } from "../../model/machine.ts";
 import type { Mapping, StateOutcome, TargetDoc } from "../../model/mapping.ts";
 import { rootUuid } from "../../systems/tftp/rules/harvest.ts";
-import { inFolder } from "../../systems/tftp/rules/paths.ts";
+import { inFolder } from "../../systems/tftp/rules/pxe-config.ts";
 
 interface Unbooted {
   readonly code: FindingCode;

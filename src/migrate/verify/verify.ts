@@ -14,8 +14,7 @@ import { isRehearsed, openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../
 import { listFaults, logsAt } from "../../run/service-logs.ts";
 import type { Sink } from "../../run/sink.ts";
 import { committed } from "../../systems/database/write.ts";
-import { computeFaults, lastStart } from "../../systems/logs/compute-log.ts";
-import type { linesOf } from "../../systems/logs/scan.ts";
+import { computeFaults, lastStart, type linesOf } from "../../systems/logs/scan.ts";
 import {
   locationsIn,
   openComputes,

@@ -2,8 +2,7 @@ import type { Position, WindowPart } from "../../engine/window-part.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { RefusalCode } from "../../lib/refusals.ts";
 import type { NovaStep, RowState } from "../../model/nova/nova-plan.ts";
-import { acceptedWrites, type NodeWrite } from "../../systems/ironic-api/node.ts";
-import type { switchCalls } from "../../systems/ironic-api/switch-calls.ts";
+import { acceptedWrites, type NodeWrite, type switchCalls } from "../../systems/ironic-api/node.ts";
 import type { openServerAllocations } from "../../systems/nova-api/allocations.ts";
 import type {
   Fenced,

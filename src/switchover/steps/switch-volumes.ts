@@ -1,7 +1,6 @@
 import type { JsonObject } from "../../lib/json.ts";
 import { inOrder } from "../../lib/streams.ts";
-import { type NodeWrite, nodeCalls } from "../../systems/ironic-api/node.ts";
-import type { VolumeKind } from "../../systems/ironic-api/switch-calls.ts";
+import { type NodeWrite, nodeCalls, type VolumeKind } from "../../systems/ironic-api/node.ts";
 import type { CallState } from "../../systems/openstack/settled.ts";
 import type { SwitchSide } from "../rules/switching.ts";
 import { bothNodes, isLive, isOff, offGuard, spareTimeout, unkept } from "./switch-guard.ts";

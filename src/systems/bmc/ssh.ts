@@ -1,6 +1,8 @@
+import { constants } from "node:fs";
+import { access, stat } from "node:fs/promises";
 import { type Run, runProgram } from "../../lib/files/run-program.ts";
+import type { VirtualPower } from "../../model/machine.ts";
 import type { PowerOutcome, PowerVerdict } from "../../model/power.ts";
-import type { Route } from "./virsh-settings.ts";
 
 /** @throws the signal's reason if aborted; MigrationError N2I-E400 without ssh */
 export async function runSsh(
@@ -67,7 +69,7 @@ const SENTENCES: readonly (readonly [RegExp, PowerVerdict, (route: Route) => str
     /REMOTE HOST IDENTIFICATION HAS CHANGED|[Hh]ost key for .* has changed|REVOKED HOST KEY/,
     "protocol-error",
     (to) =>
-      `${address(to)} has a host key that differs from ssh's known_hosts: find out why, then remove the old key with ssh-keygen -R "${hostKeyName(to)}"`,
+      `${address(to)} has a host key that differs from ssh's known_hosts: find out why, then remove the old key with ssh-keygen -R "${to.port === 22 ? to.host : `[${to.host}]:${to.port}`}"`,
   ],
   [
     /Host key verification failed|host key is known for/,
@@ -142,6 +144,53 @@ function address({ host, port }: Route): string {
   return port === 22 ? host : `${host} port ${port}`;
 }
 
-function hostKeyName({ host, port }: Route): string {
-  return port === 22 ? host : `[${host}]:${port}`;
+export interface Route {
+  readonly type: "virsh" | "vbox";
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  /** Path of a readable private key. */
+  readonly key: string;
+}
+
+/** Validates the settings. Nothing is sent. */
+export async function routeOf(settings: VirtualPower): Promise<Route | PowerOutcome> {
+  const { virtual_power_type: type, virtual_power_ssh_port: port } = settings;
+  const host = settings.virtual_power_ssh_host ?? "";
+  const user = settings.virtual_power_host_user ?? "";
+  if (host === "") return cannot("virtual", "virtual_power_ssh_host is not set");
+  if (type !== "virsh" && type !== "vbox")
+    return cannot("virtual", "virtual_power_type is neither virsh nor vbox");
+  if (!(/^[A-Za-z0-9_:][\w.:-]*(%[\w.-]+)?$/.test(host) && host.length <= 255))
+    return cannot("incomplete", "virtual_power_ssh_host is not a host name");
+  if (!Number.isInteger(port) || port < 1 || port > 65535)
+    return cannot("incomplete", "virtual_power_ssh_port is not a port");
+  if (user === "") return cannot("incomplete", "virtual_power_host_user is not set");
+  // A user name that ssh accepts, without blanks and `%` codes. @source OpenSSH ssh.c valid_ruser
+  if (!/^(?!-)[^\s'`";&<>|(){}%\\]{1,128}$/.test(user) || !/^[\x21-\x7e]+$/.test(user))
+    return cannot("incomplete", "virtual_power_host_user is not a user name");
+
+  const key = settings.virtual_power_host_key ?? "";
+  if (key === "") return cannot("incomplete", "virtual_power_host_key is not set");
+  if (await isReadable(key)) return { type, host, port, user, key };
+  return cannot(
+    "incomplete",
+    "the file in virtual_power_host_key cannot be read: run this command on the compute host, or copy the file to the same path",
+  );
+}
+
+function cannot(verdict: PowerVerdict, detail: string): PowerOutcome {
+  return { verdict, detail };
+}
+
+/** ssh would expand `~` and `${}` in other paths. */
+async function isReadable(path: string): Promise<boolean> {
+  if (!path.startsWith("/") || /\$\{|\0/.test(path)) return false;
+  try {
+    await access(path, constants.R_OK);
+    return (await stat(path)).isFile();
+  } catch {
+    // A missing and an unreadable file are the same to ssh.
+    return false;
+  }
 }

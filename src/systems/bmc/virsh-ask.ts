@@ -4,8 +4,7 @@ import { groupedBy } from "../../lib/grouped.ts";
 import type { VirtualPower } from "../../model/machine.ts";
 import { blank, type PowerOutcome, type PowerReading } from "../../model/power.ts";
 import { bareMacs, type Domain, takeApart, vboxDomains, virshDomains } from "./domains.ts";
-import { failureOf, runSsh } from "./ssh.ts";
-import { type Route, routeOf } from "./virsh-settings.ts";
+import { failureOf, type Route, routeOf, runSsh } from "./ssh.ts";
 
 interface AskOptions {
   /** Milliseconds from now. */

@@ -106,28 +106,23 @@ function addColumn(db: Knex, builder: Knex.TableBuilder, column: Column, engine:
   if (column.default !== undefined) made.defaultTo(db.raw(literal(column.default, engine)));
 }
 
+const TYPES: { readonly [type in Column["type"] | "auto"]: readonly [string, string, string] } = {
+  auto: ["int(11) auto_increment", "serial", "integer"],
+  integer: ["int(11)", "integer", "integer"],
+  bigint: ["bigint", "bigint", "bigint"],
+  boolean: ["tinyint(1)", "boolean", "boolean"],
+  datetime: ["datetime", "timestamp without time zone", "datetime"],
+  float: ["float", "double precision", "float"],
+  string: ["varchar", "varchar", "varchar"],
+  text: ["text", "text", "text"],
+  mediumtext: ["mediumtext", "text", "text"],
+  longtext: ["longtext", "text", "text"],
+};
+
 function columnType({ type, length = 255, auto }: Column, engine: Engine): string {
-  if (auto) {
-    return { mysql: "int(11) auto_increment", postgresql: "serial", sqlite: "integer" }[engine];
-  }
-  switch (type) {
-    case "integer":
-      return { mysql: "int(11)", postgresql: "integer", sqlite: "integer" }[engine];
-    case "boolean":
-      return { mysql: "tinyint(1)", postgresql: "boolean", sqlite: "boolean" }[engine];
-    case "datetime":
-      return engine === "postgresql" ? "timestamp without time zone" : "datetime";
-    case "string":
-      return `varchar(${length})`;
-    case "mediumtext":
-    case "longtext":
-      return engine === "mysql" ? type : "text";
-    case "float":
-      return engine === "postgresql" ? "double precision" : "float";
-    case "bigint":
-    case "text":
-      return type;
-  }
+  const [mysql, postgresql, sqlite] = TYPES[auto ? "auto" : type];
+  const name = { mysql, postgresql, sqlite }[engine];
+  return type === "string" && !auto ? `${name}(${length})` : name;
 }
 
 function literal(value: string | number | boolean, engine: Engine): string {

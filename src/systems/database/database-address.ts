@@ -3,8 +3,7 @@ import { MigrationError } from "../../lib/error.ts";
 import { OSLO_FILE_LIMIT, type OsloFile, osloConfig } from "../../lib/files/oslo.ts";
 import { readSmallFile } from "../../lib/files/text-file.ts";
 import type { DatabaseAddress } from "../../model/database.ts";
-import type { Fault } from "./database-tls.ts";
-import { toAddress } from "./database-url.ts";
+import { type Fault, toAddress } from "./database-url.ts";
 
 /** The option and the oslo.config setting of a database address. */
 interface DatabaseRole {
@@ -50,20 +49,17 @@ export async function readDatabaseAddress(
       return fromEnvironment(rest ?? "", role, env, fault);
     case "conf":
       return await fromConfiguration(rest ?? "", role, fault);
-    default:
-      return literal(spec, role, fault);
+    default: {
+      const { address, secret } = toAddress(spec, fault);
+      if (!secret) return address;
+      throw new MigrationError("N2I-E101", `${role.option}: the address contains a password`);
+    }
   }
 }
 
 function faults(about: string, fix?: string): Fault {
   return (what) =>
     new MigrationError("N2I-E102", `${about}: ${what}`, fix === undefined ? {} : { fix });
-}
-
-function literal(spec: string, { option }: DatabaseRole, fault: Fault): DatabaseAddress {
-  const { address, secret } = toAddress(spec, fault);
-  if (secret) throw new MigrationError("N2I-E101", `${option}: the address contains a password`);
-  return address;
 }
 
 async function fromFile(path: string, role: DatabaseRole, fault: Fault): Promise<DatabaseAddress> {
@@ -115,11 +111,7 @@ async function fromConfiguration(
   return toAddress(url, refuse).address;
 }
 
-function inForce(
-  files: readonly OsloFile[],
-  { section, key }: DatabaseRole,
-  fault: Fault,
-): { readonly url: string; readonly location: string } {
+function inForce(files: readonly OsloFile[], { section, key }: DatabaseRole, fault: Fault) {
   try {
     const config = osloConfig(files);
     const old = section === "database" && key === "connection" ? OLD_NAMES : [];

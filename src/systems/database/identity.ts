@@ -62,11 +62,7 @@ async function identityOf(database: Database): Promise<ServerIdentity> {
 }
 
 /** An identifier that MySQL 5.6 and PostgreSQL 9.6 introduced. Older servers refuse the query. */
-async function serverIdentifier(
-  one: (sql: string) => Promise<string>,
-  what: string,
-  sql: string,
-): Promise<string> {
+async function serverIdentifier(one: (sql: string) => Promise<string>, what: string, sql: string) {
   try {
     return `${what} ${await one(sql)} `;
   } catch (error) {

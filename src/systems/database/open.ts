@@ -3,18 +3,25 @@ import { createRequire } from "node:module";
 import type { Knex, knex as knexFactory } from "knex";
 import { MigrationError } from "../../lib/error.ts";
 import type { DatabaseAddress, DatabaseLocation, Engine } from "../../model/database.ts";
-import { encryption, mysqlConnection, postgresConnection } from "./connection.ts";
+import {
+  type DatabaseTimeout,
+  encryption,
+  hangUp,
+  limitedClient,
+  mysqlConnection,
+  postgresConnection,
+} from "./connection.ts";
 import {
   isContended,
   isOfCluster,
   isOfEncryption,
   isUnknownName,
+  onConnection,
+  proveSession,
   refusedLogin,
   translate,
 } from "./errors.ts";
-import { type DatabaseTimeout, hangUp, limitedClient, TIMEOUT } from "./limit.ts";
 import { select } from "./rows.ts";
-import { onConnection, proveSession } from "./session.ts";
 
 const require = createRequire(import.meta.url);
 
@@ -139,11 +146,7 @@ async function lostCluster(engine: Engine, knex: Knex, error: unknown): Promise<
 /** Milliseconds that `close` waits before it cuts connections. */
 const GRACE = 1000;
 
-function config(
-  address: DatabaseAddress,
-  encrypted: boolean,
-  timeout: DatabaseTimeout,
-): Knex.Config {
+function config(address: DatabaseAddress, encrypted: boolean, timeout: DatabaseTimeout) {
   const client = (): typeof Knex.Client => limitedClient(address, timeout);
   switch (address.engine) {
     case "mysql":
@@ -206,7 +209,7 @@ interface Options {
 
 function connect(
   address: DatabaseAddress,
-  { readOnly, autocommit = false, timeout = TIMEOUT }: Options,
+  { readOnly, autocommit = false, timeout = { limit: 120_000, report: () => {} } }: Options,
   encrypted: boolean,
 ): Database {
   const { engine, label, socket, host } = address;

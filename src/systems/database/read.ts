@@ -26,12 +26,7 @@ const INDEXES = new WeakMap<Readable["run"], Map<string, Promise<Indexes>>>();
  * @param alias of the table, or empty
  * @source MariaDB, "Index Hints"; 10.11:storage/innobase/dict/dict0stats_bg.cc, MIN_RECALC_INTERVAL
  */
-export async function keyed(
-  database: Readable,
-  table: string,
-  column: string,
-  alias = "",
-): Promise<string> {
+export async function keyed(database: Readable, table: string, column: string, alias = "") {
   const aliased = alias === "" ? table : `${table} ${alias}`;
   if (database.engine !== "mysql") return aliased;
   const indexes = (await indexesOf(database, table)).get(column) ?? [];
@@ -165,4 +160,31 @@ export function valuesBy<T, K extends keyof T, V extends keyof T>(
 export function quoted(engine: Engine, name: string): string {
   const mark = engine === "mysql" ? "`" : '"';
   return mark + name.replaceAll(mark, mark + mark) + mark;
+}
+
+/**
+ * Reads a column without an index once. A query by text would scan the table.
+ *
+ * @param live condition for relevant rows
+ * @returns ids of rows with one of the texts, case-insensitive
+ */
+export async function indexByText(database: Readable, table: string, column: string, live: string) {
+  // Most texts have one row, and an array for each would double the memory.
+  const first = new Map<string, number>();
+  const further = new Map<string, number[]>();
+  const fields = { id: number, name: sql(column, string) };
+  for await (const page of inOrder(database, fields, table, `${live} AND id > -1`))
+    for (const { id, name } of page) {
+      const key = name.toLowerCase();
+      const ids = further.get(key);
+      if (!first.has(key)) first.set(key, id);
+      else if (ids === undefined) further.set(key, [id]);
+      else ids.push(id);
+    }
+  return (texts: readonly string[]): readonly number[] => {
+    const keys = texts.map((name) => name.toLowerCase());
+    return [
+      ...new Set(keys.flatMap((key) => [first.get(key) ?? [], further.get(key) ?? []].flat())),
+    ];
+  };
 }

@@ -212,10 +212,7 @@ export function marks(values: readonly unknown[]): string {
 }
 
 /** A condition for several values. PostgreSQL handles an array faster than many parameters. */
-export function amongOf(
-  engine: Engine,
-  values: readonly unknown[],
-): { readonly sql: string; readonly values: readonly unknown[] } {
+export function amongOf(engine: Engine, values: readonly unknown[]) {
   return engine === "postgresql"
     ? { sql: "= ANY (?)", values: [values] }
     : { sql: `IN (${marks(values)})`, values };

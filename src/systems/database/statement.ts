@@ -79,11 +79,7 @@ export function transact(
   });
 }
 
-async function contending<T>(
-  database: Database,
-  doing: string,
-  work: () => Promise<T>,
-): Promise<T> {
+async function contending<T>(database: Database, doing: string, work: () => Promise<T>) {
   for (let tried = 1; ; tried += 1) {
     let again = false;
     try {
@@ -107,11 +103,7 @@ interface DriverResult {
 }
 
 /** @returns matched rows, changed or not */
-export async function changedBy(
-  { engine, knex }: Runner,
-  sql: string,
-  values: readonly unknown[],
-): Promise<number> {
+async function changedBy({ engine, knex }: Runner, sql: string, values: readonly unknown[]) {
   // knex's binding type is narrower than the drivers', and the result differs by driver.
   const answer = await knex.raw(sql, values as readonly never[]);
   const result = (engine === "mysql" ? (answer as [DriverResult])[0] : answer) as DriverResult;

@@ -13,11 +13,7 @@ function lockedError(label: string): MigrationError {
 }
 
 /** Names the session with the lock and the statement that ends it, if the user may see sessions. */
-async function lockHolderOf(
-  database: Readable,
-  label: string,
-  engine: "mysql" | "postgresql",
-): Promise<MigrationError> {
+async function lockHolderOf(database: Readable, label: string, engine: "mysql" | "postgresql") {
   const sql = STATEMENTS[engine].holder;
   // Without this information, the lock itself is still reported.
   const [row = {}] = await ask(database, "looking for the lock's session", sql).catch(() => []);

@@ -175,12 +175,7 @@ const DECIDING = [
  * @returns null, or the reason for the failure
  * @throws MigrationError N2I-E210, N2I-E211
  */
-async function drive(
-  link: Link,
-  planned: Row,
-  from: Row,
-  onRead: (found: Row) => void,
-): Promise<string | null> {
+async function drive(link: Link, planned: Row, from: Row, onRead: (found: Row) => void) {
   const uuid = String(planned.uuid);
   const history = noHistory();
   const accepted = acceptedWrites();

@@ -136,12 +136,7 @@ async function record(
 }
 
 /** Ironic deletes the allocation of an active node only in maintenance. */
-async function deleted(
-  service: RestService,
-  client: Client,
-  node: string,
-  server: string,
-): Promise<string | null> {
+async function deleted(service: RestService, client: Client, node: string, server: string) {
   const record = await readAllocation(service, server);
   if (record === null) return null;
   if (record.node_uuid === node) {
@@ -183,10 +178,7 @@ export function isEmptied({ traits: now }: JsonObject, traits: Json | undefined)
 }
 
 /** @throws MigrationError N2I-E210 to N2I-E212 */
-export async function readAllocation(
-  service: RestService,
-  uuid: string,
-): Promise<(ServerRecord & { readonly extra: JsonObject }) | null> {
+export async function readAllocation(service: RestService, uuid: string) {
   const body = await service.ask(`/v1/allocations/${uuid}`);
   if (body === null) return null;
   if (!isObject(body) || body.uuid !== uuid)

@@ -5,7 +5,7 @@ import { carriedFields, createdRow, type RestDoc } from "../../model/ironic/rest
 import type { Row } from "../../model/machine.ts";
 import type { Resource } from "../../model/plan.ts";
 import { isSealed, type Seal, type Sealed, sealed, unsealed } from "../../model/secret.ts";
-import { withoutSecrets } from "../openstack/fault.ts";
+import { withoutSecrets } from "../openstack/http.ts";
 import type { RestService } from "./service.ts";
 
 export interface Link {
@@ -26,11 +26,7 @@ export interface IronicRow {
   readonly hasAllocation: boolean;
 }
 
-export async function readReported(
-  { service, rows }: Link,
-  resource: Resource,
-  uuid: string,
-): Promise<IronicRow | null> {
+export async function readReported({ service, rows }: Link, resource: Resource, uuid: string) {
   const body = await bodyOf(service, `/v1/${resource}s/${uuid}`, uuid);
   if (body === null) return null;
   return {
@@ -40,11 +36,7 @@ export async function readReported(
 }
 
 /** A response about another object must not look like a change. */
-export async function bodyOf(
-  service: RestService,
-  path: string,
-  uuid: string,
-): Promise<JsonObject | null> {
+export async function bodyOf(service: RestService, path: string, uuid: string) {
   const body = await service.ask(path);
   if (body === null || isAbout(body, uuid)) return body;
   throw notThat(service, path);

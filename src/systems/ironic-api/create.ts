@@ -60,11 +60,7 @@ function read(answer: Answer, { uuid }: Row): Answer {
 }
 
 /** A missing role affects all machines. */
-export function stopIfForbidden(
-  { service }: Pick<Link, "service">,
-  what: string,
-  answer: Answer,
-): void {
+export function stopIfForbidden({ service }: Pick<Link, "service">, what: string, answer: Answer) {
   if (answer.status === 403 || answer.status === 406)
     throw refusedCall(service.session, what, answer);
 }

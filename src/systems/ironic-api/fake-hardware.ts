@@ -10,8 +10,8 @@ import {
   swapChanges,
 } from "../../model/ironic/fake-hardware.ts";
 import { minorOf } from "../../model/ironic/rest.ts";
-import { pause } from "../openstack/passing.ts";
-import { ask } from "../openstack/session.ts";
+import { polled } from "../openstack/passing.ts";
+import { ask, incomplete } from "../openstack/session.ts";
 import { isAbout, listed } from "./body.ts";
 import { createNodeClient, type Failpoint, type NodeClient, nodeCalls, pathOf } from "./node.ts";
 import type { RestService } from "./service.ts";
@@ -53,10 +53,6 @@ export function createFakeHardware(service: RestService, failpoint: Failpoint) {
 type Client = NodeClient<JsonObject>;
 type May = (now: JsonObject) => string | null | Promise<string | null>;
 
-const WAIT = Symbol("it is in progress");
-/** Reads while a conductor works, about 15 minutes in all. */
-const MOST = 450;
-
 interface Swap {
   readonly reason: string;
   readonly may: May;
@@ -67,13 +63,10 @@ interface Swap {
 async function readNode(service: RestService, node: string): Promise<JsonObject> {
   const body = await service.ask(pathOf(node));
   if (isAbout(body, node)) return body;
-  const { url } = service.session;
-  throw new MigrationError(
-    "N2I-E212",
-    body === null
-      ? `${url} does not show node ${node} with these credentials`
-      : `${url} answered GET ${pathOf(node)} without the node; is a proxy in between?`,
-  );
+  const { session } = service;
+  if (body !== null) throw incomplete(session, pathOf(node), "the node");
+  const text = `${session.url} does not show node ${node} with these credentials`;
+  throw new MigrationError("N2I-E212", text);
 }
 
 async function has(service: RestService, node: string, kind: string): Promise<boolean> {
@@ -158,16 +151,13 @@ function exchange({ read, change }: Client) {
 }
 
 function onFakeHardware({ read, change }: Client) {
+  /** @param how gives undefined while a conductor works */
   const reached = async (
     node: string,
-    how: (now: JsonObject) => string | null | typeof WAIT,
+    how: (now: JsonObject) => string | null | undefined,
   ): Promise<string | null> => {
-    for (let tries = 0; tries < MOST; tries += 1) {
-      const is = how(await read(node));
-      if (is !== WAIT) return is;
-      await pause(tries);
-    }
-    return "Ironic does not finish it";
+    const ended = await polled(async () => how(await read(node)));
+    return ended === undefined ? "Ironic does not finish it" : ended;
   };
   return {
     /** Runs a provision verb and waits for its end state. */
@@ -186,8 +176,8 @@ function onFakeHardware({ read, change }: Client) {
       if (refusal !== null) return refusal;
       return reached(node, ({ provision_state, last_error: error, reservation }) => {
         const state = String(provision_state);
-        if (state === to) return reservation === null ? null : WAIT;
-        if (isOn(state) || (from.test(state) && !state.endsWith("failed"))) return WAIT;
+        if (state === to) return reservation === null ? null : undefined;
+        if (isOn(state) || (from.test(state) && !state.endsWith("failed"))) return undefined;
         return `it is ${state}, but should be ${to}: ${String(error ?? "no reason given")}`;
       });
     },
@@ -199,7 +189,7 @@ function onFakeHardware({ read, change }: Client) {
       });
       if (refusal !== null) return refusal;
       return reached(node, ({ power_state: is, target_power_state: goal = null }) =>
-        is === to && goal === null ? null : WAIT,
+        is === to && goal === null ? null : undefined,
       );
     },
     /** Restores `instance_info` before the adoption. */

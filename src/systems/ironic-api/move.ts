@@ -66,7 +66,8 @@ export function nextMove(planned: Row, found: Row, history: History): Move {
   // Fields in which the service's default differs from the plan.
   const other = unplanned(planned, found);
   if (other.length > 0) return change("fill", planned, other);
-  if (takesTraits(planned, found)) {
+  // In a state that waits for this tool.
+  if (MOVING[String(state)] === "stays" && requiresTraits(planned, found)) {
     const { traits = [] } = planned;
     return call("traits", nodeCalls.traits(uuid, traits), { traits });
   }
@@ -231,14 +232,9 @@ function isPassedThrough(planned: Row, found: Row): boolean {
 }
 
 /** Fields of a new node in which the service's default differs from the plan. */
-export function unplanned(planned: Row, found: Row): readonly string[] {
+function unplanned(planned: Row, found: Row): readonly string[] {
   if (found.provision_state !== "enroll") return [];
   return FILLED.filter((field) => (planned[field] ?? null) !== (found[field] ?? null));
-}
-
-/** Whether to write the traits next: in a state that waits for this tool. */
-function takesTraits(planned: Row, found: Row): boolean {
-  return MOVING[String(found.provision_state)] === "stays" && requiresTraits(planned, found);
 }
 
 /** Nodes are created without traits. */

@@ -18,10 +18,7 @@ const HANGS = {
 type Hanging = { [kind in keyof typeof HANGS]: JsonObject[] };
 
 /** @throws MigrationError N2I-E209 if the service is too old, N2I-E210 to N2I-E212 */
-export async function readHanging(
-  service: RestService,
-  node?: string,
-): Promise<ReadonlyMap<string, Hanging>> {
+export async function readHanging(service: RestService, node?: string) {
   checkMinor(service, "switchover");
   const of = new Map<string, Hanging>();
   const filter = node === undefined ? "" : `&node=${node}`;
@@ -69,10 +66,7 @@ export async function nodeInDetail(
 }
 
 /** Ironic cannot find targets by volume. @throws MigrationError N2I-E210 to N2I-E212 */
-export async function volumesElsewhere(
-  service: RestService,
-  { uuid, targets }: NodeDetail,
-): Promise<readonly { readonly volume_id: string; readonly node: string }[]> {
+export async function volumesElsewhere(service: RestService, { uuid, targets }: NodeDetail) {
   const volumeIds = new Set(targets.map(({ volume_id }) => volume_id));
   const found: { readonly volume_id: string; readonly node: string }[] = [];
   for await (const page of pages(service, "volume/targets", "&fields=uuid,node_uuid,volume_id"))

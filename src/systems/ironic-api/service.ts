@@ -142,9 +142,7 @@ function foundAnswer(answer: Answer): Answer {
   return status === 404 ? { ...answer, status: 0, fault: reason } : answer;
 }
 
-async function versionsOf(
-  session: ServiceSession,
-): Promise<{ readonly minimum: string; readonly maximum: string }> {
+async function versionsOf(session: ServiceSession) {
   const { headers } = await answerTo(session, "/v1/", foundAnswer);
   const [minimum, maximum] = [headers[MINIMUM], headers[MAXIMUM]];
   if (typeof minimum !== "string" || typeof maximum !== "string" || !/^1\.\d+$/.test(maximum))

@@ -8,9 +8,8 @@ import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
 import { keyed, read } from "../database/read.ts";
 import { number, string, text } from "../database/rows.ts";
-import { type Ironic, readRows, toNode, toPort } from "./current.ts";
+import { type Ironic, insertTraits, readRows, toNode, toPort, traitsOf } from "./current.ts";
 import { type bulkOf, insertRows, type NodeIds, type WriteRows } from "./insert.ts";
-import { insertTraits, traitsOf } from "./traits.ts";
 
 async function nodeIds({ database }: Ironic, uuids: readonly string[]): Promise<NodeIds> {
   const from = `${await keyed(database, "nodes", "uuid")} WHERE uuid IN (...)`;

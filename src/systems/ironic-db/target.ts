@@ -6,20 +6,17 @@ import type { Outcome } from "../../model/change.ts";
 import type { Target, Verifier } from "../../model/ironic/target.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Resource } from "../../model/plan.ts";
-import { indexByText } from "../database/by-text.ts";
 import { alembicHead } from "../database/identity.ts";
-import { inOrder, keyed } from "../database/read.ts";
+import { indexByText, inOrder, keyed } from "../database/read.ts";
 import { askIn, askNumber, countRows, number, type RawRow, string } from "../database/rows.ts";
 import { lockTarget } from "../database/target-lock.ts";
 import { writing } from "../database/write.ts";
-import { isAsPlanned } from "./as-planned.ts";
-import { GARBLED, MARK, UNREADABLE } from "./codec.ts";
+import { GARBLED, isAsPlanned, MARK, UNREADABLE } from "./codec.ts";
 import { createRows } from "./create.ts";
-import { columnsOf, type Ironic, readCurrent, toNode, toPort } from "./current.ts";
+import { columnsOf, type Ironic, readCurrent, toNode, toPort, withTraits } from "./current.ts";
+import { readService } from "./handover.ts";
 import { bulkOf } from "./insert.ts";
 import { createJudge, removeRows } from "./remove.ts";
-import { readService } from "./service.ts";
-import { withTraits } from "./traits.ts";
 
 /** Called around the commit of every batch. Tests kill the process or cut the connection there. */
 type Failpoint = (point: "commit.before" | "commit.after") => Promise<void>;

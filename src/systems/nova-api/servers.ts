@@ -2,20 +2,15 @@ import { MigrationError } from "../../lib/error.ts";
 import { type JsonObject, objectOf } from "../../lib/json.ts";
 import type { Cloud } from "../openstack/cloud.ts";
 import { COMPUTE } from "../openstack/kinds.ts";
-import { pause } from "../openstack/passing.ts";
+import { pause, polled } from "../openstack/passing.ts";
 import { openSession, refusedCall, type ServiceSession } from "../openstack/session.ts";
 import { type CallState, settled } from "../openstack/settled.ts";
-import { findFlavor, readFlavor, readZones } from "./flavor-resources.ts";
 import {
-  find,
-  isUntouched,
   MARK,
   type MadeServer,
   type NovaServer,
-  portsOn,
-  read,
+  novaReader,
   type Turned,
-  twins,
   unsure,
 } from "./server-state.ts";
 
@@ -60,30 +55,22 @@ export async function openServers(
     await failpoint("rest.after");
     return answer;
   };
-  const at: At = { session, send };
+  const reader = novaReader(session);
+  const at: At = { ...reader, session, send };
   return {
+    ...reader,
     project: session.project,
     close: session.close,
-    read: (id: string) => read(session, id),
-    isUntouched: (id: string) => isUntouched(session, id),
-    portsOn: (id: string) => portsOn(session, id),
-    /** @param instance the node's instance in Ironic */
-    find: (mark: string, node: string, instance?: string | null) =>
-      find(session, mark, node, instance),
-    twins: (mark: string, serverId: string) => twins(session, mark, serverId),
     waitUntilIdle: (id: string) => waitUntilIdle(at, id),
     /** Nova's power sync may already have stopped the server. */
     built: ({ id }: MadeServer) => reached(at, id, ["ACTIVE", "SHUTOFF"]),
-    flavor: (id: string) => readFlavor(session, id),
-    flavorId: (idOrName: string) => findFlavor(session, idOrName),
-    zones: () => readZones(session),
     create: (request: ServerRequest, how: Creating) => create(at, request, how),
     turn: (id: string, to: Turned, may: May) => turn(at, id, to, may),
     remove: (id: string, may: May) => remove(at, id, may),
   };
 }
 
-interface At {
+interface At extends ReturnType<typeof novaReader> {
   readonly session: ServiceSession;
   readonly send: ServiceSession["call"];
 }
@@ -99,32 +86,30 @@ interface Creating {
 type May = () => Promise<string | null>;
 
 /** Waits until Nova has no task for the server. */
-async function waitUntilIdle(at: At, id: string): Promise<NovaServer | null> {
-  let now = await read(at.session, id);
-  for (let tries = 0; tries < MOST; tries += 1) {
-    if (now === null || (now.task === null && now.status !== "BUILD")) return now;
-    if (now.status === "ERROR") return now;
-    await pause(tries);
-    now = await read(at.session, id);
-  }
-  throw noEnd(at, id);
+function waitUntilIdle(at: At, id: string): Promise<NovaServer | null> {
+  return until(at, id, ({ status, task }) => task === null && status !== "BUILD");
 }
 
-function noEnd({ session }: At, id: string): MigrationError {
-  return new MigrationError("N2I-E210", `${session.url} does not finish with server ${id}`);
+/** Also ends with an error, or with null if the server was deleted. */
+async function until(
+  { session, read }: At,
+  id: string,
+  isOver: (now: NovaServer) => boolean,
+): Promise<NovaServer | null> {
+  const ended = await polled(async () => {
+    const now = await read(id);
+    return now === null || now.status === "ERROR" || isOver(now) ? now : undefined;
+  });
+  if (ended !== undefined) return ended;
+  throw new MigrationError("N2I-E210", `${session.url} does not finish with server ${id}`);
 }
 
-/** Nova writes status and task at once. Null if the server was deleted. */
+/** Nova writes status and task at once. */
 async function reached(at: At, id: string, to: readonly Turned[]): Promise<NovaServer | null> {
-  for (let tries = 0; tries < MOST; tries += 1) {
-    await pause(tries);
-    const now = await read(at.session, id);
-    if (now === null || now.status === "ERROR") return now;
-    // A status set by the user stays until the user's next action.
-    if (now.task === null && (to.some((is) => is === now.status) || !PASSING.has(now.status)))
-      return now;
-  }
-  throw noEnd(at, id);
+  await pause(0);
+  // A status set by the user stays until the user's next action.
+  const isFinal = (status: string) => to.some((is) => is === status) || !PASSING.has(status);
+  return until(at, id, ({ task, status }) => task === null && isFinal(status));
 }
 
 /** Statuses that Nova leaves by itself or after a call. */
@@ -145,7 +130,7 @@ async function create(
   let made: MadeServer | null = null;
   let isOver = false;
   const found = async (): Promise<MadeServer | string | null> => {
-    const server = await find(at.session, mark, spec.node);
+    const server = await at.find(mark, spec.node);
     return server && (unsure(server) ?? { id: server.id });
   };
   const read = async (): Promise<CallState> => {
@@ -224,34 +209,27 @@ async function remove(at: At, id: string, may: May): Promise<string | null> {
 /** @source nova: vm_states.SOFT_DELETED, by [DEFAULT]reclaim_instance_interval */
 const SOFT_DELETED = "SOFT_DELETED";
 
-async function ended(
-  at: At,
-  id: string,
-  args: Parameters<ServiceSession["call"]>[0],
-  may: May,
-): Promise<string | null> {
+async function ended(at: At, id: string, args: Parameters<ServiceSession["call"]>[0], may: May) {
   const isRetained = (now: NovaServer): boolean => now.status === SOFT_DELETED && now.task === null;
   const poll = async (): Promise<CallState> => {
-    const now = await read(at.session, id);
+    const now = await at.read(id);
     const isDeleting = now === null || now.task?.endsWith("deleting") === true;
     if (isDeleting || (args.method === "DELETE" && isRetained(now))) return "made";
     return callStateOf(await may());
   };
   const reason = await settled(at.session, `the end of server ${id}`, poll, () => at.send(args));
   if (reason !== null) return reason;
-  for (let tries = 0; tries < MOST; tries += 1) {
-    const now = await read(at.session, id);
+  const over = await polled(async (tries): Promise<string | null | undefined> => {
+    const now = await at.read(id);
     if (now === null) return null;
     if (args.method === "DELETE" && isRetained(now)) return SOFT_DELETED;
-    if (now.status === "ERROR" && now.task === null && tries > FEW)
-      return `Nova cannot delete server ${id}: ${now.fault}`;
-    await pause(tries);
-  }
-  return `Nova does not delete server ${id}`;
+    return now.status === "ERROR" && now.task === null && tries > FEW
+      ? `Nova cannot delete server ${id}: ${now.fault}`
+      : undefined;
+  });
+  return over === undefined ? `Nova does not delete server ${id}` : over;
 }
 
-/** Reads while Nova works, about 15 minutes in all. */
-const MOST = 450;
 /** Reads after which an ERROR is new. */
 const FEW = 10;
 

@@ -21,10 +21,6 @@ function nonEmpty(raw: unknown): string | null {
   return got?.trim() === "" ? null : got;
 }
 
-function reference(raw: unknown): number | null {
-  return raw === null || raw === undefined ? null : near(raw);
-}
-
 /** Old MySQL stores a missing date as a zero date. */
 function impossible(raw: unknown): boolean {
   const got = text(raw);
@@ -39,12 +35,6 @@ const dateFault: Fault = (raw, value) =>
 
 const idFault: Fault = (raw, value) =>
   Number.isSafeInteger(value ?? 0) ? null : ["N2I-D020", `it is ${text(raw)}`];
-
-/** An unreadable value counts as live. Its finding blocks the machine. */
-function liveness(raw: unknown): boolean | null {
-  const deleted = softDeleted(raw);
-  return deleted === "unreadable" ? false : deleted;
-}
 
 const FAULTS: { readonly [column: string]: Fault } = {
   id: idFault,
@@ -64,11 +54,15 @@ const NUMBERS = [
 
 const PARSERS: { readonly [column: string]: (raw: unknown) => Value } = {
   id: near,
-  bm_node_id: reference,
+  bm_node_id: (raw) => (raw === null || raw === undefined ? null : near(raw)),
   instance_uuid: nonEmpty,
   vif_uuid: nonEmpty,
   ...Object.fromEntries(NUMBERS.map((column) => [column, exact])),
-  deleted: liveness,
+  /** An unreadable value counts as live. Its finding blocks the machine. */
+  deleted(raw) {
+    const deleted = softDeleted(raw);
+    return deleted === "unreadable" ? false : deleted;
+  },
   preserve_ephemeral: boolean,
   created_at: time,
   updated_at: time,

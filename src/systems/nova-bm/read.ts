@@ -53,7 +53,12 @@ export async function* readMachines(
   const database = await readTransaction(opened);
   try {
     const shared = await readShared(database, schema.columns.bm_nodes ?? []);
-    const readNode = rowReader("bm_nodes", schema.columns.bm_nodes ?? [], seal, locationOfNode);
+    const readNode = rowReader(
+      "bm_nodes",
+      schema.columns.bm_nodes ?? [],
+      seal,
+      (raw) => text(raw.uuid)?.toLowerCase() ?? `bm_nodes:${text(raw.id)}`,
+    );
     const readInterface = rowReader(
       "bm_interfaces",
       schema.columns.bm_interfaces ?? [],
@@ -80,10 +85,6 @@ export async function* readMachines(
 /** readSchema ensures these columns. */
 function interfaceOf({ row }: ReadRow): BmInterface {
   return row as BmInterface;
-}
-
-function locationOfNode(raw: RawRow): string {
-  return text(raw.uuid)?.toLowerCase() ?? `bm_nodes:${text(raw.id)}`;
 }
 
 /** Ids stay plain columns, so that an index can sort them. */

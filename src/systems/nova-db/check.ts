@@ -18,11 +18,7 @@ const INSTANCE = {
 type Nodes = BmFacts["nodes"];
 
 /** @param linked instances of Ironic's nodes @throws MigrationError N2I-E202, N2I-E203, N2I-E206 */
-export async function checkNova(
-  database: Database,
-  nodes: Nodes,
-  linked: Iterable<string | null>,
-): Promise<Omit<NovaFacts, "later" | "forbidden" | "queued" | "unqueued">> {
+export async function checkNova(database: Database, nodes: Nodes, linked: Iterable<string | null>) {
   const { schema_version: version } = await novaVersion(database);
   const found: InstanceFacts[] = [];
   const from = `${await keyed(database, "instances", "uuid")} WHERE uuid IN (...) ORDER BY uuid`;
@@ -49,11 +45,7 @@ export async function checkNova(
  * On our machines first, then on their compute hosts. One scan, because neither column has an
  * index.
  */
-async function unnamed(
-  database: Database,
-  nodes: Nodes,
-  existing: NovaFacts["instances"],
-): Promise<readonly InstanceFacts[]> {
+async function unnamed(database: Database, nodes: Nodes, existing: NovaFacts["instances"]) {
   const hosts = new Set<string>();
   for (const { service_host } of nodes) if (service_host !== null) hosts.add(service_host);
   const among = `CASE WHEN host IN (${marks([...hosts])}) THEN 1 ELSE 0 END`;
@@ -77,10 +69,7 @@ function compareText(one: string | null, other: string | null): number {
   return left < right ? -1 : Number(left > right);
 }
 
-async function readVolumes(
-  database: Database,
-  instances: readonly string[],
-): Promise<readonly string[]> {
+async function readVolumes(database: Database, instances: readonly string[]) {
   const mapped = await keyed(database, "block_device_mapping", "instance_uuid");
   const from = `${mapped} WHERE deleted = 0 AND volume_id IS NOT NULL AND instance_uuid IN (...) ORDER BY instance_uuid`;
   const found = new Set<string>();
@@ -91,10 +80,7 @@ async function readVolumes(
 }
 
 /** Null before Liberty, which introduced the column. Before, nova-compute read no such records. */
-export async function readEvacuations(
-  database: Database,
-  instances: Iterable<string>,
-): Promise<NovaFacts["evacuations"]> {
+export async function readEvacuations(database: Database, instances: Iterable<string>) {
   if (!(await columnNames(database, "migrations")).includes("migration_type")) return null;
   const source = sql("source_compute", (value) => text(value) ?? "an unknown host");
   const from =
@@ -106,10 +92,7 @@ export async function readEvacuations(
 }
 
 /** Hosts in live aggregates. nova_api stores no deleted ones. @source facts/nova-bm.md 5.1 */
-export async function readAggregates(
-  database: Database,
-  schema: "nova" | "nova_api" = "nova",
-): Promise<NovaFacts["aggregates"]> {
+export async function readAggregates(database: Database, schema: "nova" | "nova_api" = "nova") {
   const tables = await tableNames(database);
   if (!tables.has("aggregates") || !tables.has("aggregate_hosts")) return null;
   const live = schema === "nova" ? "WHERE h.deleted = 0 AND a.deleted = 0" : "";

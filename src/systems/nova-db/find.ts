@@ -25,11 +25,7 @@ export interface ObservedRow {
 }
 
 /** Rows in the order of the steps of each table. */
-export async function observe(
-  database: Database,
-  steps: readonly NovaStep[],
-  lock: boolean,
-): Promise<readonly ObservedRow[]> {
+export async function observe(database: Database, steps: readonly NovaStep[], lock: boolean) {
   const { engine, knex, run } = database;
   const observed: ObservedRow[] = [];
   for (const [table, some] of grouped(steps, ({ table }) => table)) {
@@ -120,10 +116,7 @@ const COMPUTES = "compute_nodes";
  *
  * @source facts/nova-bm.md 5.1
  */
-async function conflictingComputes(
-  database: Database,
-  steps: readonly NovaStep[],
-): Promise<ReadonlyMap<string, string>> {
+async function conflictingComputes(database: Database, steps: readonly NovaStep[]) {
   const placed = steps.flatMap(({ id, table, after }) => {
     const lives = table === COMPUTES && after?.deleted === 0;
     const host = lives && typeof after.host === "string" ? after.host : null;
@@ -157,10 +150,7 @@ async function conflictingComputes(
  *
  * @source facts/nova-bm.md 4.3
  */
-async function conflictingSpecs(
-  database: Database,
-  steps: readonly NovaStep[],
-): Promise<ReadonlyMap<string, string>> {
+async function conflictingSpecs(database: Database, steps: readonly NovaStep[]) {
   const back = steps.filter(
     ({ table, before, after }) =>
       table === SPECS && after?.deleted === 0 && before !== null && before.deleted !== 0,

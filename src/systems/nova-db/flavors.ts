@@ -1,4 +1,3 @@
-import type { DeployImage } from "../../model/check.ts";
 import type { Flavor } from "../../model/machine.ts";
 import type { FlavorRows } from "../../model/nova/nova-rows.ts";
 import type { FlavorSize } from "../../model/settings.ts";
@@ -116,10 +115,7 @@ export async function readFlavorSizes(
 }
 
 /** Includes deleted flavors in use, which Nova also reads. @source facts/nova-bm.md 4.1, 4.3 */
-export async function readDeployImages(
-  database: Database,
-  schema: FlavorTables = "nova",
-): Promise<readonly DeployImage[]> {
+export async function readDeployImages(database: Database, schema: FlavorTables = "nova") {
   const { flavors, specs, of } = TABLES[schema];
   const key = `s.${quoted(database.engine, "key")}`;
   const live =

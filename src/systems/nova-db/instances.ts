@@ -34,10 +34,7 @@ export async function attachedVolumes(
 }
 
 /** @returns undefined if Nova lacks the column (before 28.0.0) */
-export async function computeIdOf(
-  database: Database,
-  instance: string,
-): Promise<number | null | undefined> {
+export async function computeIdOf(database: Database, instance: string) {
   if (!(await columnNames(database, "instances")).includes("compute_id")) return undefined;
   const from = "instances WHERE deleted = 0 AND uuid = ?";
   const [row] = await read(database, { compute_id: integer }, from, [instance]);

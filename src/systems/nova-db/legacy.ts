@@ -1,7 +1,6 @@
 import { MigrationError } from "../../lib/error.ts";
 import { grouped } from "../../lib/grouped.ts";
 import type { OwnedCompute } from "../../model/nova/host-move.ts";
-import type { LegacyTenant } from "../../model/nova/legacy-move.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { columnNames, needColumns, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
@@ -29,18 +28,12 @@ const TENANT = {
 };
 
 /** By lower-case uuid, including deleted instances. */
-export async function legacyTenants(
-  database: Database,
-  uuids: readonly string[],
-): Promise<ReadonlyMap<string, LegacyTenant>> {
+export async function legacyTenants(database: Database, uuids: readonly string[]) {
   const rows = await read(database, TENANT, "instances WHERE uuid IN (...)", spellings(uuids));
   return new Map(rows.map((row) => [row.uuid.toLowerCase(), row]));
 }
 
-export function instancesOn(
-  database: Database,
-  host: string,
-): Promise<readonly Pick<LegacyTenant, "uuid" | "node" | "task_state" | "locked" | "locked_by">[]> {
+export function instancesOn(database: Database, host: string) {
   const { uuid, node, task_state, locked, locked_by } = TENANT;
   const fields = { uuid, node, task_state, locked, locked_by };
   return read(database, fields, "instances WHERE deleted = 0 AND host = ? ORDER BY id", [host]);
@@ -135,10 +128,7 @@ export async function legacyImageIds(database: Database, uuids: readonly string[
 export const NETWORKS = ["networks", "fixed_ips", "floating_ips"] as const;
 
 /** Hosts used by nova-network, which have addresses of instances. @source systems.md A2 H10 */
-export async function networkHosts(
-  database: Database,
-  hosts: readonly string[],
-): Promise<readonly string[]> {
+export async function networkHosts(database: Database, hosts: readonly string[]) {
   const tables = await tableNames(database);
   const found = new Set<string>();
   for (const table of NETWORKS) {

@@ -5,14 +5,24 @@ import { show } from "../../lib/text.ts";
 import type { Flavor, Instance, NovaView, Vif } from "../../model/machine.ts";
 import { embeddedFlavor } from "../../model/nova/embedded.ts";
 import { index, type TextSet } from "../../model/rows.ts";
-import { indexByText } from "../database/by-text.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import { type Database, readTransaction } from "../database/open.ts";
-import { inOrder, keyed, type RowOf, read, rowReader, sql, valuesBy } from "../database/read.ts";
+import {
+  indexByText,
+  inOrder,
+  keyed,
+  quoted,
+  type RowOf,
+  read,
+  rowReader,
+  sql,
+  valuesBy,
+} from "../database/read.ts";
 import {
   askIn,
   columnList,
+  garbled,
   garbledColumns,
   integer,
   lower,
@@ -23,7 +33,6 @@ import {
   time,
 } from "../database/rows.ts";
 import { readFlavors } from "./flavors.ts";
-import { type Described, describedBy, readMetadata, savedMetadata } from "./metadata.ts";
 import { computeServices } from "./services.ts";
 
 /** Reads one snapshot, in batches. @param claimed instances of bm_nodes @source facts/nova-bm.md 4.1, 4.3, 5.1 */
@@ -44,13 +53,14 @@ export async function openNova(opened: Database, claimed: TextSet) {
       const linked = new Set(machines.map(({ instance_uuid }) => lower(instance_uuid)));
       const described = await nova.metadata(uuids.filter((uuid) => linked.has(uuid.toLowerCase())));
       const metadata = grouped(described, ({ instance }) => instance);
-      const spoilt = spoiltIn([
+      const cells = [
         ...cellsIn(database, "instances", rows, ({ uuid }) => lower(uuid)),
         ...cellsIn(database, "instance_info_caches", [...caches.values()].flat(), byInstance),
         ...described.flatMap(({ instance, garbled }) =>
           garbled ? [{ instance, column: "instance_system_metadata.value" }] : [],
         ),
-      ]);
+      ];
+      const garbledCells = valuesBy(cells, "instance", "column");
       await readFlavors(database, rows, flavors);
       const copies = new Map(
         (await nova.copies(uuids)).map(({ instance_uuid, flavor }) => [
@@ -67,8 +77,9 @@ export async function openNova(opened: Database, claimed: TextSet) {
       );
       return machines.map(({ uuid, instance_uuid, service_host }) => {
         const unsaid = undecided.get(lower(instance_uuid));
+        const garbled = garbledCells.get(lower(instance_uuid));
         return {
-          ...spoilt(instance_uuid),
+          ...(garbled !== undefined && { garbled }),
           ...(unsaid !== undefined && { undecided: unsaid }),
           instance: byUuid.get(lower(instance_uuid)) ?? null,
           ...foreignInstancesOf(onNode.get(lower(uuid)) ?? [], instance_uuid),
@@ -106,33 +117,18 @@ function undecidedIn(rows: readonly RawRow[]): ReadonlyMap<string, string> {
   );
 }
 
-type Spoilt = { readonly garbled?: readonly string[] };
-
-interface InstanceNode {
-  readonly instance: string;
-  readonly column: string;
-}
-
 function cellsIn(
   { engine }: Database,
   table: string,
   rows: readonly RawRow[],
   instanceOf: (row: RawRow) => string,
-): readonly InstanceNode[] {
+) {
   return rows.flatMap((row) =>
     garbledColumns(engine, row).map((column) => ({
       instance: instanceOf(row),
       column: `${table}.${column}`,
     })),
   );
-}
-
-function spoiltIn(rows: readonly InstanceNode[]): (instance: string | null) => Spoilt {
-  const found = valuesBy(rows, "instance", "column");
-  return (instance) => {
-    const garbled = found.get(instance?.toLowerCase() ?? "");
-    return garbled === undefined ? {} : { garbled };
-  };
 }
 
 /** Rows of other tables by the instance's lower-case uuid, and flavors by id. */
@@ -268,4 +264,33 @@ async function computeNodes(database: Database) {
   for await (const page of inOrder(database, fields, "compute_nodes", live))
     for (const row of page) rows.push(row);
   return index(rows, "node");
+}
+
+/** Without other keys, because some contain admin passwords. */
+const METADATA =
+  "('image_base_image_ref','image_disk_format','image_kernel_id','image_ramdisk_id','instance_type_flavorid','instance_type_name')";
+
+function savedMetadata({ engine }: Pick<Database, "engine">): string {
+  return `${quoted(engine, "key")} IN ${METADATA} AND deleted = 0`;
+}
+
+type Described = RowOf<ReturnType<typeof describedBy>>;
+
+function describedBy({ engine }: Pick<Database, "engine">) {
+  return {
+    ...{ instance: sql("instance_uuid", lower), name: sql(quoted(engine, "key"), string) },
+    // Only SQLite returns text that is not UTF-8.
+    ...{ value: text, garbled: sql(engine === "sqlite" ? "value" : "NULL", garbled) },
+  };
+}
+
+/**
+ * Reads instance_system_metadata (about 20 rows per instance) once and keeps the machines' rows.
+ */
+export async function readMetadata(database: Database, claimed: TextSet) {
+  const rows: Described[] = [];
+  const [fields, condition] = [describedBy(database), savedMetadata(database)];
+  for await (const page of inOrder(database, fields, "instance_system_metadata", condition))
+    for (const row of page) if (claimed.has(row.instance)) rows.push(row);
+  return rows;
 }

@@ -42,10 +42,7 @@ export async function mustReadRequests(database: Database): Promise<void> {
  * A nova-compute executes the requests in its queue when it starts, on the instance's former
  * machine. Empty if the tables are missing.
  */
-export async function waitingRequests(
-  database: Database,
-  instances: readonly Addressed[],
-): Promise<ReadonlyMap<string, readonly OpenRequest[]>> {
+export async function waitingRequests(database: Database, instances: readonly Addressed[]) {
   const waiting = new Map<string, readonly OpenRequest[]>();
   const tables = await tableNames(database);
   const readable = REQUEST_TABLES.every((table) => tables.has(table));

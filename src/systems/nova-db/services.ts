@@ -31,10 +31,7 @@ export async function openServices(database: Database) {
   };
 }
 
-export async function readServices(
-  database: Database,
-  hosts?: readonly string[],
-): Promise<readonly ComputeHost[]> {
+export async function readServices(database: Database, hosts?: readonly string[]) {
   return (await openServices(database))(hosts);
 }
 

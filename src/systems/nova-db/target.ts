@@ -1,13 +1,13 @@
 import { MigrationError, orNull } from "../../lib/error.ts";
 import type { Outcome } from "../../model/change.ts";
-import type { NovaIdentity, NovaStep, NovaTarget, RowState } from "../../model/nova/nova-plan.ts";
+import type { NovaIdentity, NovaStep, NovaTarget } from "../../model/nova/nova-plan.ts";
 import { alembicHead, schemaVersion } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { checkSequences } from "../database/sequence.ts";
 import { lockTarget } from "../database/target-lock.ts";
 import { writing } from "../database/write.ts";
+import { useOf } from "./by-node.ts";
 import { observe, rowStateOf } from "./find.ts";
-import { useOf } from "./hosts.ts";
 import { performSteps } from "./perform.ts";
 import { openServices } from "./services.ts";
 
@@ -89,10 +89,7 @@ export function createNovaTarget(
   };
 }
 
-async function inspect(
-  database: Database,
-  steps: readonly NovaStep[],
-): Promise<readonly RowState[]> {
+async function inspect(database: Database, steps: readonly NovaStep[]) {
   const observed = await observe(database, steps, false);
   const states = observed.map(rowStateOf);
   // Tables in which the server assigns ids to new rows.

@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { MigrationError } from "../../lib/error.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
-import { ENVIRONMENT, SERVICES, type Settings } from "./cloud.ts";
-import { pluginOf } from "./settings.ts";
+import { ENVIRONMENT, pluginOf, SERVICES, type Settings } from "./cloud.ts";
 
 const require = createRequire(import.meta.url);
 
@@ -20,11 +19,7 @@ const SUFFIXES = ["yaml", "yml", "json"] as const;
  * @throws MigrationError N2I-E106 if no file has the cloud or a file is invalid; quotes no content
  * @source openstacksdk, openstack/config/loader.py
  */
-export function cloudSettings(
-  name: string,
-  environment: Environment,
-  here: string,
-): { readonly settings: Settings; readonly from: string } {
+export function cloudSettings(name: string, environment: Environment, here: string) {
   const path = find("clouds", environment.OS_CLIENT_CONFIG_FILE, environment, here);
   if (path === null)
     throw refuse(

@@ -61,11 +61,7 @@ export async function findImages(
  * @param limit milliseconds per call
  * @throws MigrationError N2I-E106, N2I-E202, N2I-E210 to N2I-E212
  */
-export async function imageStatuses(
-  cloud: Cloud,
-  limit: number,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
+export async function imageStatuses(cloud: Cloud, limit: number, ids: readonly string[]) {
   const uuids = ids.filter((one) => ID.test(one));
   return inGlance(cloud, limit, async (session) => {
     const found = new Map<string, string>();
@@ -95,10 +91,7 @@ export async function openImages(cloud: Cloud, limit: number) {
   };
 }
 
-async function readDetails(
-  session: ServiceSession,
-  ids: ReadonlySet<string>,
-): Promise<ReadonlyMap<string, GlanceImage | string>> {
+async function readDetails(session: ServiceSession, ids: ReadonlySet<string>) {
   const found = new Map<string, GlanceImage | string>();
   for (const id of ids) {
     const [one] = await withId(session, id);

@@ -1,4 +1,5 @@
-import type { CloudService } from "./cloud.ts";
+import { isObject } from "../../lib/json.ts";
+import type { CloudService, Sought } from "./cloud.ts";
 
 export interface ServiceKind {
   readonly name: CloudService;
@@ -52,3 +53,26 @@ export const NETWORK = kind("network", /\/v[12](\.\d)?$/);
 
 /** Calls use v3. Its URL may end in the older version. */
 export const KEYSTONE: Pick<ServiceKind, "version"> = { version: /\/v(3|2\.0)$/ };
+
+/** @param body Keystone's response with the catalog */
+export function endpointOf(
+  body: unknown,
+  sought: Sought,
+  types: ReadonlySet<string>,
+): string | null {
+  const token = isObject(body) && isObject(body.token) ? body.token : {};
+  const services = Array.isArray(token.catalog) ? (token.catalog as readonly unknown[]) : [];
+  for (const service of services) {
+    if (!isObject(service) || !types.has(String(service.type))) continue;
+    const endpoints = Array.isArray(service.endpoints) ? (service.endpoints as unknown[]) : [];
+    for (const endpoint of endpoints)
+      if (
+        isObject(endpoint) &&
+        endpoint.interface === sought.interface &&
+        (sought.region === null || (endpoint.region_id ?? endpoint.region) === sought.region) &&
+        typeof endpoint.url === "string"
+      )
+        return endpoint.url;
+  }
+  return null;
+}

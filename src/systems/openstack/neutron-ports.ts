@@ -4,7 +4,7 @@ import type { NetworkPort, NotWritten, PortDevice, PortIds } from "../../model/i
 import { BOOT_OPTIONS, type PortBinding, sameBinding } from "../../model/ironic/port-binding.ts";
 import type { Cloud } from "./cloud.ts";
 import { NETWORK } from "./kinds.ts";
-import { type Answer, ask, openSession, type ServiceSession } from "./session.ts";
+import { type Answer, ask, incomplete, openSession, type ServiceSession } from "./session.ts";
 import { type CallState, settledOnce } from "./settled.ts";
 
 /**
@@ -62,10 +62,7 @@ async function readDetails(session: ServiceSession, id: string): Promise<JsonObj
   if (body === null) return null;
   const { port } = objectOf(body);
   if (isObject(port)) return port;
-  throw new MigrationError(
-    "N2I-E212",
-    `${session.url} answered GET /v2.0/ports/${id} without the port; is a proxy in between?`,
-  );
+  throw incomplete(session, `/v2.0/ports/${id}`, "the port");
 }
 
 function pathOf(id: string): string {
@@ -154,12 +151,7 @@ function holder(owner: string, device: string): string {
 }
 
 /** @source Neutron's API: a null value removes an option, unnamed options stay */
-function rebind(
-  session: ServiceSession,
-  id: string,
-  to: PortBinding,
-  device: string,
-): Promise<string | null> {
+function rebind(session: ServiceSession, id: string, to: PortBinding, device: string) {
   const options = BOOT_OPTIONS.map((opt_name) => ({
     ...{ opt_name, opt_value: to.options[opt_name] ?? null },
   }));

@@ -57,6 +57,19 @@ export async function pause(tries: number): Promise<void> {
   await rest(Math.min(LONGEST_MS, FIRST_MS * 1.6 ** tries) * (0.8 + 0.4 * Math.random()));
 }
 
+/** About 15 minutes in all. */
+const READS = 450;
+
+/** @param read gives undefined while a service works @returns undefined if it does not end */
+export async function polled<T>(read: (tries: number) => Promise<T | undefined>) {
+  for (let tries = 0; tries < READS; tries += 1) {
+    const found = await read(tries);
+    if (found !== undefined) return found;
+    await pause(tries);
+  }
+  return undefined;
+}
+
 /** Waits. Tests shorten it. */
 export async function rest(milliseconds: number): Promise<void> {
   await sleep(pace * milliseconds);

@@ -1,9 +1,15 @@
 import { MigrationError } from "../../lib/error.ts";
-import { isObject, objectOf, parsedJson } from "../../lib/json.ts";
-import { type Auth, type Cloud, ENVIRONMENT, type Sought } from "./cloud.ts";
-import { faultIn } from "./fault.ts";
-import { type Answered, type Http, type HttpCall, openHttp, type Unanswered } from "./http.ts";
-import { BAREMETAL, KEYSTONE, type ServiceKind } from "./kinds.ts";
+import { objectOf, parsedJson } from "../../lib/json.ts";
+import { type Auth, type Cloud, ENVIRONMENT } from "./cloud.ts";
+import {
+  type Answered,
+  faultIn,
+  type Http,
+  type HttpCall,
+  openHttp,
+  type Unanswered,
+} from "./http.ts";
+import { BAREMETAL, endpointOf, KEYSTONE, type ServiceKind } from "./kinds.ts";
 import { askUntilAnswered, isPassing } from "./passing.ts";
 
 export interface Answer {
@@ -58,18 +64,27 @@ export async function openSession(
       );
     const expanded = found.replace("%(project_id)s", login.project ?? "%(project_id)s");
     const url = serviceUrl(expanded, cloud.from, kind);
-    const pinned = (headers: HttpCall["headers"]): ServiceSession => ({
-      url,
-      project: login.project,
-      close: http.close,
-      call: (args) => call(http, url, login, args, headers),
-      at: (microversion) => pinned(kind.pin(microversion)),
-    });
-    return pinned({});
+    const { project } = login;
+    return sessionOver(kind, { url, project, close: http.close }, (args, pins) =>
+      call(http, url, login, args, pins),
+    );
   } catch (error) {
     http.close();
     throw error;
   }
+}
+
+function sessionOver(
+  { pin }: ServiceKind,
+  base: Pick<ServiceSession, "url" | "project" | "close">,
+  call: (args: CallArguments, pins: HttpCall["headers"]) => Promise<Answer>,
+): ServiceSession {
+  const pinned = (pins: HttpCall["headers"]): ServiceSession => ({
+    ...base,
+    call: (args) => call(args, pins),
+    at: (microversion) => pinned(pin(microversion)),
+  });
+  return pinned({});
 }
 
 /** Reports the missing login instead of the URL. @throws MigrationError N2I-E106 */
@@ -145,17 +160,12 @@ export function callerSession(
   headers: HttpCall["headers"],
   secrets: readonly string[],
 ): ServiceSession {
-  const pinned = (pins: HttpCall["headers"]): ServiceSession => ({
-    ...{ url: at.url, project: null },
-    close: () => undefined,
-    call: async ({ path, hidden = [], fields = {}, ...rest }) => {
-      const allHeaders = { ...fields, ...pins, ...headers };
-      const request = { ...rest, url: `${at.url}${path}`, headers: allHeaders };
-      return answered(await http.send(request), [...secrets, ...hidden]);
-    },
-    at: (microversion) => pinned(at.kind.pin(microversion)),
+  const base = { url: at.url, project: null, close: () => undefined };
+  return sessionOver(at.kind, base, async ({ path, hidden = [], fields = {}, ...rest }, pins) => {
+    const allHeaders = { ...fields, ...pins, ...headers };
+    const answer = await http.send({ ...rest, url: `${at.url}${path}`, headers: allHeaders });
+    return answered(answer, [...secrets, ...hidden]);
   });
-  return pinned({});
 }
 
 async function call(
@@ -229,6 +239,11 @@ export async function answerTo(
   throw refusedCall(session, `GET ${path.replace(/\?.*/, "")}`, answer);
 }
 
+export function incomplete({ url }: ServiceSession, path: string, part: string): MigrationError {
+  const text = `${url} answered GET ${path} without ${part}; is a proxy in between?`;
+  return new MigrationError("N2I-E212", text);
+}
+
 export function refusedCall(
   session: Pick<ServiceSession, "url">,
   what: string,
@@ -274,27 +289,4 @@ async function newToken(
   const { id } = objectOf(objectOf(objectOf(body).token).project);
   const project = typeof id === "string" ? id : null;
   return { endpoint: endpointOf(body, catalog[name], types), project, text: () => token };
-}
-
-/** @param body Keystone's response with the catalog */
-export function endpointOf(
-  body: unknown,
-  sought: Sought,
-  types: ReadonlySet<string>,
-): string | null {
-  const token = isObject(body) && isObject(body.token) ? body.token : {};
-  const services = Array.isArray(token.catalog) ? (token.catalog as readonly unknown[]) : [];
-  for (const service of services) {
-    if (!isObject(service) || !types.has(String(service.type))) continue;
-    const endpoints = Array.isArray(service.endpoints) ? (service.endpoints as unknown[]) : [];
-    for (const endpoint of endpoints)
-      if (
-        isObject(endpoint) &&
-        endpoint.interface === sought.interface &&
-        (sought.region === null || (endpoint.region_id ?? endpoint.region) === sought.region) &&
-        typeof endpoint.url === "string"
-      )
-        return endpoint.url;
-  }
-  return null;
 }

@@ -5,7 +5,7 @@ import { counted } from "../../lib/text.ts";
 import { isUuid } from "../../lib/uuid.ts";
 import { read } from "../../systems/database/read.ts";
 import { lower, spellings, text } from "../../systems/database/rows.ts";
-import { factsOf, parsePxe, uuidOf } from "../../systems/tftp/rules/pxe-config.ts";
+import { factsOf, uuidOf } from "../../systems/tftp/rules/pxe-config.ts";
 import { readText, type Tree } from "../../systems/tftp/tree.ts";
 import type { Opening } from "../baremetal/optional-services.ts";
 import { publishBoot } from "../leases/leases.ts";
@@ -89,6 +89,6 @@ async function changedFiles(
 async function rootOf(tree: Tree, uuid: string): Promise<string | null> {
   const content = await readText(tree, `${uuid}/config`);
   if (content.kind !== "text") return null;
-  const facts = factsOf(parsePxe(content.text));
+  const facts = factsOf(content.text);
   return facts.default === "boot" ? uuidOf(facts.boot?.root ?? null) : null;
 }

@@ -27,8 +27,8 @@ import { readServer } from "../../systems/database/identity.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { ungranted } from "../../systems/database/rights.ts";
 import { inPortions } from "../../systems/database/rows.ts";
-import { checkIronic } from "../../systems/ironic-db/check.ts";
-import { checkNovaBm } from "../../systems/nova-bm/check.ts";
+import { checkIronic } from "../../systems/ironic-db/open.ts";
+import { checkNovaBm } from "../../systems/nova-bm/open.ts";
 import { checkNova } from "../../systems/nova-db/check.ts";
 import {
   readApi,

@@ -28,7 +28,7 @@ import { lockTarget } from "../../systems/database/target-lock.ts";
 import { fieldNames } from "../../systems/ironic-db/current.ts";
 import { createHandover } from "../../systems/ironic-db/handover.ts";
 import { identifyTarget } from "../../systems/ironic-db/open.ts";
-import { follow } from "../../systems/logs/follow.ts";
+import { follow } from "../../systems/logs/scan.ts";
 import {
   type HandOverChange,
   type HandOverPosition,

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { indexByText } from "../../../src/systems/database/by-text.ts";
 import { clusterOf } from "../../../src/systems/database/identity.ts";
 import { readTransaction } from "../../../src/systems/database/open.ts";
-import { inOrder, sql } from "../../../src/systems/database/read.ts";
+import { indexByText, inOrder, sql } from "../../../src/systems/database/read.ts";
 import {
   ask,
   askNumber,

@@ -13,7 +13,7 @@ import { rowsOf } from "../../../src/systems/ironic-api/body.ts";
 import type { Failpoint } from "../../../src/systems/ironic-api/node.ts";
 import { openService } from "../../../src/systems/ironic-api/service.ts";
 import { createRestTarget } from "../../../src/systems/ironic-api/target.ts";
-import { cloudOf } from "../../../src/systems/openstack/settings.ts";
+import { cloudOf } from "../../../src/systems/openstack/cloud.ts";
 import type { Case } from "../../cases/case.ts";
 import { writeCase } from "../../cases/write-case.ts";
 import { runs } from "../../hostile/cli.ts";

@@ -6,9 +6,8 @@ import { createSeal } from "../../../src/run/files/seal.ts";
 import { pages, rowsOf } from "../../../src/systems/ironic-api/body.ts";
 import { remove } from "../../../src/systems/ironic-api/remove.ts";
 import { openService } from "../../../src/systems/ironic-api/service.ts";
-import type { Cloud } from "../../../src/systems/openstack/cloud.ts";
-import { withoutSecrets } from "../../../src/systems/openstack/fault.ts";
-import { cloudOf } from "../../../src/systems/openstack/settings.ts";
+import { type Cloud, cloudOf } from "../../../src/systems/openstack/cloud.ts";
+import { withoutSecrets } from "../../../src/systems/openstack/http.ts";
 import { refuses, says } from "../../manage/in-memory.ts";
 import { faultyService } from "../../support/faulty-service.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Engine } from "../../../src/model/database.ts";
 import type { ScannedKey } from "../../../src/model/ironic/target.ts";
-import { scannedKeys } from "../../../src/systems/ironic-db/indexes.ts";
+import { scannedKeys } from "../../../src/systems/ironic-db/remove.ts";
 import { loadIronic } from "../../cases/load-case.ts";
 import { engines } from "../../lab/engines.ts";
 import { withDatabase } from "../../lab/index.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { computeFaults, lastStart } from "../../../src/systems/logs/compute-log.ts";
+import { computeFaults, lastStart } from "../../../src/systems/logs/scan.ts";
 
 const AT = "2023-05-01 10:00:00.1 77";
 const MODERN = `${AT} INFO nova.virt.driver [None req-1] Loading compute driver 'ironic.IronicDriver'`;

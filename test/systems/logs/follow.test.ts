@@ -11,8 +11,7 @@ import {
 import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { follow } from "../../../src/systems/logs/follow.ts";
-import { checkLog } from "../../../src/systems/logs/scan.ts";
+import { checkLog, follow } from "../../../src/systems/logs/scan.ts";
 import { privateFolder } from "../../hostile/deployment.ts";
 
 test("a log is followed from its end, by whole lines", async (t) => {

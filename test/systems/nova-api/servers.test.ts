@@ -3,8 +3,8 @@ import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { objectOf } from "../../../src/lib/json.ts";
 import { openServers } from "../../../src/systems/nova-api/servers.ts";
+import { cloudOf } from "../../../src/systems/openstack/cloud.ts";
 import { pauseShorter } from "../../../src/systems/openstack/passing.ts";
-import { cloudOf } from "../../../src/systems/openstack/settings.ts";
 import { says } from "../../manage/in-memory.ts";
 import { faultyService, instead } from "../../support/faulty-service.ts";
 

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { cloudOf } from "../../../src/systems/openstack/cloud.ts";
 import { cloudSettings, environmentSettings } from "../../../src/systems/openstack/clouds.ts";
-import { faultOf } from "../../../src/systems/openstack/fault.ts";
-import { cloudOf } from "../../../src/systems/openstack/settings.ts";
+import { faultIn } from "../../../src/systems/openstack/http.ts";
 import { privateFolder } from "../../hostile/deployment.ts";
 
 test("clouds.yaml here wins over the user's, and secure.yaml adds what it lacks", (t) => {
@@ -88,6 +88,8 @@ test("certificate files under ~ are in the user's folder, whatever they are for"
 });
 
 test("a fault is read through JSON in JSON, plain text and HTML, without its secrets", () => {
+  const faultOf = (text: string, secrets: readonly string[] = []) =>
+    faultIn({ status: 500, headers: {}, text }, secrets);
   const inner = JSON.stringify({ faultcode: "Client", faultstring: "Node a\n is locked" });
   assert.equal(faultOf(JSON.stringify({ error_message: inner })), "Node a is locked");
   const errors = [{ title: "Not Acceptable", detail: "1.82" }];

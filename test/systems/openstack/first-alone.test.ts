@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { firstAlone } from "../../../src/systems/openstack/first-alone.ts";
+import { firstAlone } from "../../../src/systems/ironic-api/pool.ts";
 
 for (const end of ["done", "failed"] as const)
   test(`all others begin at once when the first is ${end}, and none before`, async () => {

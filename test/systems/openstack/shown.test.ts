@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openServerAllocations } from "../../../src/systems/nova-api/allocations.ts";
+import { cloudOf } from "../../../src/systems/openstack/cloud.ts";
 import { openNetwork } from "../../../src/systems/openstack/neutron-ports.ts";
 import { pauseShorter } from "../../../src/systems/openstack/passing.ts";
-import { cloudOf } from "../../../src/systems/openstack/settings.ts";
 import { settledOnce } from "../../../src/systems/openstack/settled.ts";
 import { says } from "../../manage/in-memory.ts";
 import { faultyService, isWrite } from "../../support/faulty-service.ts";

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { MigrationError } from "../../../src/lib/error.ts";
-import type { Settings } from "../../../src/systems/openstack/cloud.ts";
+import { cloudOf, type Settings } from "../../../src/systems/openstack/cloud.ts";
 import { cloudSettings, environmentSettings } from "../../../src/systems/openstack/clouds.ts";
 import { answerHere, type HttpCall } from "../../../src/systems/openstack/http.ts";
 import {
@@ -14,7 +14,6 @@ import {
   PLACEMENT,
 } from "../../../src/systems/openstack/kinds.ts";
 import { openSession } from "../../../src/systems/openstack/session.ts";
-import { cloudOf } from "../../../src/systems/openstack/settings.ts";
 import { privateFolder } from "../../hostile/deployment.ts";
 
 const KINDS = [BAREMETAL, COMPUTE, PLACEMENT, IMAGE, NETWORK];

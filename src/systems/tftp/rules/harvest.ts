@@ -21,15 +21,11 @@ function fault(boot: BootFile, instance: string): readonly [FindingCode, string]
       if (other !== undefined) return ["N2I-D704", `${boot.path} refers to instance ${other}`];
       if (chosen !== "boot")
         return ["N2I-D701", `${boot.path} has default ${JSON.stringify(chosen)}`];
-      return uuidOf(label?.root ?? null) === null
-        ? ["N2I-D702", `${boot.path} has ${label === null ? "no label boot" : text(label.root)}`]
-        : null;
+      if (uuidOf(label?.root ?? null) !== null) return null;
+      const root = label?.root === null ? "no root=" : `root=${label?.root}`;
+      return ["N2I-D702", `${boot.path} has ${label === null ? "no label boot" : root}`];
     }
   }
-}
-
-function text(root: string | null): string {
-  return root === null ? "no root=" : `root=${root}`;
 }
 
 export function rootUuid({ boot, node }: Machine): string | null {

@@ -1,5 +1,4 @@
-import { linkOf, linkTarget, pathsIn } from "./paths.ts";
-import { factsOf, parsePxe, uuidOf } from "./pxe-config.ts";
+import { factsOf, linkOf, linkTarget, pathsIn, uuidOf } from "./pxe-config.ts";
 import { type BootPart, type ObservedState, staged } from "./stage.ts";
 
 /** Images in a machine's folder, in the order of their creation. */
@@ -92,13 +91,13 @@ function link(
 
 /** The default root filesystem of a boot file, lower case, or null. */
 export function bootsOf(text: string): string | null {
-  const facts = factsOf(parsePxe(text));
+  const facts = factsOf(text);
   return facts.default === "boot" ? uuidOf(facts.boot?.root ?? null) : null;
 }
 
 /** Changes a boot file's paths to this tree. Null if the file is of another instance. */
 export function rehomed(text: string, instance: string, served: string): string | null {
-  const kernel = factsOf(parsePxe(text)).boot?.kernel ?? "";
+  const kernel = factsOf(text).boot?.kernel ?? "";
   const at = kernel.toLowerCase().lastIndexOf(`/${instance.toLowerCase()}/`);
   if (at < 0) return null;
   const old = kernel.slice(0, at + instance.length + 2);

@@ -1,6 +1,14 @@
 import type { BootPlan, Found } from "../../../model/boot.ts";
-import { below, inFolder, linkOf, linkTarget, pathsIn } from "./paths.ts";
-import { labelOf, PLACEHOLDERS, parsePxe } from "./pxe-config.ts";
+import {
+  below,
+  inFolder,
+  labelOf,
+  linkOf,
+  linkTarget,
+  PLACEHOLDERS,
+  parsePxe,
+  pathsIn,
+} from "./pxe-config.ts";
 
 export interface RequiredBoot {
   readonly node: string;

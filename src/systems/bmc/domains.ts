@@ -18,7 +18,6 @@ function plain(text: string): string {
   return text.length > LONGEST_NAME ? `${shortened}...` : shortened;
 }
 
-/** The output of the remote command, split at its marker lines. */
 interface Listed {
   /** The last marker, or null if the output is cut. */
   readonly end: "end" | "missing" | "failed" | null;

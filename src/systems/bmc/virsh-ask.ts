@@ -10,7 +10,6 @@ interface AskOptions {
   /** Milliseconds from now. */
   readonly deadline: number;
   readonly signal: AbortSignal;
-  /** The wall clock. */
   readonly now: () => Date;
   /** Path of ssh, by default from the PATH. */
   readonly ssh?: string;

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { connect, isIP, type Socket } from "node:net";
 import type { Knex } from "knex";
@@ -83,7 +83,7 @@ function socketFactory({ host, port }: DatabaseAddress): () => Socket {
 }
 
 /** Exact integers as strings, naive UTC times, four-byte characters. @source facts/ux.md 4.3 */
-export function mysqlConnection(address: DatabaseAddress, encrypted: boolean) {
+function mysqlConnection(address: DatabaseAddress, encrypted: boolean) {
   const ssl = tls(address, encrypted);
   return {
     ...(address.socket === null
@@ -116,7 +116,7 @@ const types = {
       : (require("pg") as { types: Parsers }).types.getTypeParser(oid, format),
 };
 
-export function postgresConnection(address: DatabaseAddress, encrypted: boolean) {
+function postgresConnection(address: DatabaseAddress, encrypted: boolean) {
   const ssl = tls(address, encrypted);
   return {
     host: address.socket ?? address.host ?? "127.0.0.1",
@@ -232,10 +232,7 @@ function guarded(driver: object): object {
 }
 
 /** knex's dialect with a timeout for every statement, inside and outside transactions. */
-export function limitedClient(
-  address: DatabaseAddress,
-  timeout: DatabaseTimeout,
-): typeof Knex.Client {
+function limitedClient(address: DatabaseAddress, timeout: DatabaseTimeout): typeof Knex.Client {
   // knex's types omit the overridden methods.
   const Base = (
     address.engine === "mysql"
@@ -258,4 +255,40 @@ export function limitedClient(
     }
   }
   return Limited as unknown as typeof Knex.Client;
+}
+
+/** knex's better-sqlite3 dialect with libsql, whose binary is part of the npm package. */
+function sqliteClient(): typeof Knex.Client {
+  const Base = require("knex/lib/dialects/better-sqlite3/index.js") as typeof Knex.Client;
+  return class extends Base {
+    _driver(): unknown {
+      return require("libsql");
+    }
+  };
+}
+
+export function knexConfig(address: DatabaseAddress, encrypted: boolean, timeout: DatabaseTimeout) {
+  switch (address.engine) {
+    case "mysql":
+      return {
+        client: limitedClient(address, timeout),
+        connection: mysqlConnection(address, encrypted),
+      };
+    case "postgresql":
+      return {
+        client: limitedClient(address, timeout),
+        connection: postgresConnection(address, encrypted),
+      };
+    case "sqlite": {
+      if (address.filename === null || !existsSync(address.filename))
+        throw new MigrationError("N2I-E200", `${address.label}: there is no such file`, {
+          fix: "Check the path. Nothing was created there.",
+        });
+      return {
+        client: sqliteClient(),
+        connection: { filename: address.filename, options: { safeIntegers: true } as never },
+        useNullAsDefault: true,
+      };
+    }
+  }
 }

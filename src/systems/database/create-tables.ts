@@ -51,7 +51,6 @@ export function columnStatements(
   );
 }
 
-/** The first statement creates the table. */
 function statementsOf(
   db: Knex,
   name: string,

@@ -5,7 +5,6 @@ import { readSmallFile } from "../../lib/files/text-file.ts";
 import type { DatabaseAddress } from "../../model/database.ts";
 import { type Fault, toAddress } from "./database-url.ts";
 
-/** The option and the oslo.config setting of a database address. */
 interface DatabaseRole {
   /** For messages: `--nova-db`. */
   readonly option: string;

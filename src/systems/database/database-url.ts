@@ -195,7 +195,6 @@ function checkedHost(host: string, fault: Fault): string {
   return host;
 }
 
-/** Null if the text is empty. */
 function portNumber(text: string | undefined, fault: Fault): number | null {
   if (text === undefined || text === "") return null;
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;

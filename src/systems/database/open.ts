@@ -1,16 +1,8 @@
-import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Knex, knex as knexFactory } from "knex";
 import { MigrationError } from "../../lib/error.ts";
 import type { DatabaseAddress, DatabaseLocation, Engine } from "../../model/database.ts";
-import {
-  type DatabaseTimeout,
-  encryption,
-  hangUp,
-  limitedClient,
-  mysqlConnection,
-  postgresConnection,
-} from "./connection.ts";
+import { type DatabaseTimeout, encryption, hangUp, knexConfig } from "./connection.ts";
 import {
   isContended,
   isOfCluster,
@@ -118,16 +110,6 @@ async function prepare(
   });
 }
 
-/** knex's better-sqlite3 dialect with libsql, whose binary is part of the npm package. */
-function sqliteClient(): typeof Knex.Client {
-  const Base = require("knex/lib/dialects/better-sqlite3/index.js") as typeof Knex.Client;
-  return class extends Base {
-    _driver(): unknown {
-      return require("libsql");
-    }
-  };
-}
-
 /**
  * A Galera node without its cluster reports a lock timeout (wsrep_sync_wait), even for its own
  * status.
@@ -145,27 +127,6 @@ async function lostCluster(engine: Engine, knex: Knex, error: unknown): Promise<
 
 /** Milliseconds that `close` waits before it cuts connections. */
 const GRACE = 1000;
-
-function config(address: DatabaseAddress, encrypted: boolean, timeout: DatabaseTimeout) {
-  const client = (): typeof Knex.Client => limitedClient(address, timeout);
-  switch (address.engine) {
-    case "mysql":
-      return { client: client(), connection: mysqlConnection(address, encrypted) };
-    case "postgresql":
-      return { client: client(), connection: postgresConnection(address, encrypted) };
-    case "sqlite": {
-      if (address.filename === null || !existsSync(address.filename))
-        throw new MigrationError("N2I-E200", `${address.label}: there is no such file`, {
-          fix: "Check the path. Nothing was created there.",
-        });
-      return {
-        client: sqliteClient(),
-        connection: { filename: address.filename, options: { safeIntegers: true } as never },
-        useNullAsDefault: true,
-      };
-    }
-  }
-}
 
 /**
  * If the mode permits both, retries with or without TLS.
@@ -219,7 +180,7 @@ function connect(
   // Loaded on demand, because knex takes half of the start time of a command.
   const { knex: create } = require("knex") as { readonly knex: typeof knexFactory };
   const knex = create({
-    ...config(address, encrypted, timeout),
+    ...knexConfig(address, encrypted, timeout),
     acquireConnectionTimeout: Math.min(30_000, timeout.limit),
     compileSqlOnError: false,
     log: { warn: quiet, error: quiet, debug: quiet, deprecate: quiet },

@@ -13,7 +13,6 @@ const APART = 5;
 /** Codes after which the outcome of a statement is unknown. */
 const UNANSWERED: ReadonlySet<string> = new Set(["N2I-E200", "N2I-E216"]);
 
-/** Whether a failed statement may have been executed. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof MigrationError && UNANSWERED.has(error.code);
 }

@@ -20,7 +20,6 @@ interface ExistingRows extends Pick<Hooks, "owned" | "ended" | "observed"> {
   readonly unprotected?: ReadonlySet<string>;
 }
 
-/** One machine. */
 interface Adoption {
   readonly link: Link;
   readonly journal: ExistingRows;

@@ -16,12 +16,12 @@ import type { RestService } from "./service.ts";
 /** @param mark the key of `extra` that marks a node */
 export function createAllocations(service: RestService, mark: string, failpoint: Failpoint) {
   const client = createNodeClient(service, failpoint, (node) => readRunning(service, node, []));
-  return { ...marks(client, mark), ...records(service, client) };
-}
-
-type Client = NodeClient<RunningNode | null>;
-
-function marks({ changeChecked }: Client, mark: string) {
+  const { changeChecked } = client;
+  const endMaintenance = (node: string, server: string) =>
+    changeChecked(node, "the end of maintenance", {
+      is: (now) => now?.maintenance_reason !== reasonOf(server),
+      call: () => nodeCalls.endMaintenance(node),
+    });
   return {
     /** Marks the node as ours, and reads it again. */
     async reserve(node: string, server: string): Promise<Written<RunningNode>> {
@@ -61,17 +61,6 @@ function marks({ changeChecked }: Client, mark: string) {
         call: (now) => nodeCalls.patch(node, open(now)),
       });
     },
-  };
-}
-
-function records(service: RestService, client: Client) {
-  /** Ends only the maintenance set by this tool. */
-  const endMaintenance = (node: string, server: string) =>
-    client.changeChecked(node, "the end of maintenance", {
-      is: (now) => now?.maintenance_reason !== reasonOf(server),
-      call: () => nodeCalls.endMaintenance(node),
-    });
-  return {
     endMaintenance,
     /** The record is null if it was created without an answer. */
     record: (request: RecordRequest, isNew: boolean) => record(service, client, request, isNew),
@@ -90,6 +79,8 @@ function records(service: RestService, client: Client) {
     },
   };
 }
+
+type Client = NodeClient<RunningNode | null>;
 
 /** Ironic's message, after the node's uuid. @source ironic: common/exception.py, NodeLocked */
 const LOCKED = "is locked by host";

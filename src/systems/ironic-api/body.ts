@@ -148,7 +148,6 @@ export function rowsOf(doc: RestDoc, minor: number, seal: Seal) {
       return row;
     },
     reports: (resource: Resource, field: string) => fields[resource].has(field),
-    /** The POST body, with open secrets. */
     body: (resource: Resource, row: Row): Row =>
       Object.fromEntries(
         Object.entries(createdRow(doc, resource, row, minor)).map(([field, value]) => [

@@ -160,7 +160,6 @@ function onFakeHardware({ read, change }: Client) {
     return ended === undefined ? "Ironic does not finish it" : ended;
   };
   return {
-    /** Runs a provision verb and waits for its end state. */
     async apply(node: string, verb: keyof typeof VERBS, more: May = () => null) {
       const { from, to } = VERBS[verb];
       const isOn = (state: unknown): boolean => MOVING.has(String(state));
@@ -192,7 +191,6 @@ function onFakeHardware({ read, change }: Client) {
         is === to && goal === null ? null : undefined,
       );
     },
-    /** Restores `instance_info` before the adoption. */
     inform: (node: string, { instance_info: after = {} }: JsonObject) =>
       change(node, "instance_info", {
         must: harmless,

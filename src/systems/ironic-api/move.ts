@@ -23,7 +23,6 @@ function call(name: string, write: NodeCall, shows: Call["shows"]): Call {
 }
 
 interface History {
-  /** `manage` was accepted. */
   managed: boolean;
   /** The error of the first adoption. */
   failed: string | null;
@@ -246,12 +245,10 @@ function isLong(list: unknown): boolean {
   return Array.isArray(list) && list.length > 0;
 }
 
-/** Whether the conductor leaves the state soon. */
 export function isPassing(planned: Row, found: Row): boolean {
   return MOVING[String(found.provision_state)] === "passes" || isPassedThrough(planned, found);
 }
 
-/** Whether a rollback of this tool started to delete the node. */
 export function isBeingUndone({ maintenance, maintenance_reason }: Row): boolean {
   return maintenance === true && maintenance_reason === UNDOING;
 }

@@ -204,7 +204,6 @@ export function switchCalls(service: RestService, failpoint: Failpoint) {
       const path = `/v1/volume/${kind}?node=${node}&fields=uuid`;
       return (await readList(path, kind)).map((body) => String(objectOf(body).uuid));
     },
-    /** Ids of attached Neutron ports in order. */
     async vifs(node: string): Promise<readonly string[]> {
       const all = await readList(`/v1/nodes/${node}/vifs`, "vifs");
       return all.map((body) => String(objectOf(body).id));

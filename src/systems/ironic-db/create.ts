@@ -25,7 +25,6 @@ function rowsOf(steps: readonly Step[], resource: Step["resource"]): readonly Ro
 }
 
 interface Writing {
-  /** In a transaction. */
   readonly ironic: Ironic;
   /** Sets maintenance, as a staged load does. */
   readonly inMaintenance: boolean;

@@ -144,15 +144,10 @@ function fieldsOf(column: string, json: string | null): readonly string[] {
 
 const LOCAL = "capabilities.boot_option=local";
 
-interface Where {
-  readonly database: Database;
-  readonly release: Release;
-}
-
 /** One row per trait. @source facts/ironic.md 1.4 */
 export const TRAITS = "node_traits";
 
-export async function withTraits({ database, release }: Where, nodes: readonly RawRow[]) {
+export async function withTraits({ database, release }: Ironic, nodes: readonly RawRow[]) {
   if (release.doc.versions.trait === undefined || nodes.length === 0) return nodes;
   const from = `${await keyed(database, TRAITS, "node_id")} WHERE node_id IN (...)`;
   const ids = nodes.map(({ id }) => number(id));
@@ -169,7 +164,7 @@ export function traitsOf({ traits }: Row | RawRow): readonly string[] {
 }
 
 export async function insertTraits(
-  { database, release }: Where,
+  { database, release }: Ironic,
   rows: readonly Row[],
   ids: ReadonlyMap<string, number>,
 ): Promise<void> {

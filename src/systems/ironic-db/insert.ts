@@ -25,7 +25,6 @@ export type WriteRows = (
   owners: NodeIds | null,
 ) => Promise<NodeIds | null>;
 
-/** Rows per statement. */
 const ROWS = 128;
 /** Characters per statement, below a max_allowed_packet of 1 MiB with escapes. */
 const STATEMENT = 400_000;
@@ -72,7 +71,6 @@ function nodeIdOf({ uuid, node_uuid }: Row, ids: NodeIds): number {
   );
 }
 
-/** Writes rows in chunks. Conflicts are errors. */
 export async function insertRows(
   { database, release, seal }: Ironic,
   table: "nodes" | "ports",

@@ -1,20 +1,17 @@
-import type { InstanceRow } from "../../model/nova/nova-rows.ts";
 import { deletedNumber } from "../database/deleted.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { keyed, read, valuesBy } from "../database/read.ts";
 import { integer, lower, number, spellings, string, text } from "../database/rows.ts";
 
-/** By lower-case uuid, including deleted instances. */
-type InstancesOf = (uuids: readonly (string | null)[]) => Promise<ReadonlyMap<string, InstanceRow>>;
-
 const INSTANCE = {
   ...{ id: number, uuid: string, host: text, node: text, task_state: text },
   deleted: deletedNumber,
 };
 
-export function openInstances(database: Database): InstancesOf {
-  return async (uuids) => {
+/** By lower-case uuid, including deleted instances. */
+export function openInstances(database: Database) {
+  return async (uuids: readonly (string | null)[]) => {
     const from = `${await keyed(database, "instances", "uuid")} WHERE uuid IN (...)`;
     const rows = await read(database, INSTANCE, from, spellings(uuids));
     return new Map(rows.map((row) => [row.uuid.toLowerCase(), row]));

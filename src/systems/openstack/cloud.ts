@@ -28,7 +28,6 @@ export interface Tls {
   /** Paths of the client certificate and key. */
   readonly cert: string | null;
   readonly key: string | null;
-  /** Skip the verification of certificates. */
   readonly insecure: boolean;
 }
 

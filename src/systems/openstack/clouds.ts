@@ -165,7 +165,6 @@ const OLDER = new Map([
 
 const ENDPOINT = new RegExp(`^(${SERVICES.join("|")})_endpoint$`);
 
-/** Supported settings. */
 const READ = new Set([
   ...["auth_type", "auth_url", "username", "user_id", "password", "system_scope"],
   ...["user_domain", "project_domain", "project", "domain", "default_domain"].flatMap((part) => [

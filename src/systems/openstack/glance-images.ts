@@ -80,7 +80,6 @@ export async function openImages(cloud: Cloud, limit: number) {
     close: session.close,
     /** Accepts an id, the name of exactly one active image, or `glance://` and an id. */
     find: (source: string) => found(session, source),
-    /** An image of any status, or null. */
     image: async (id: string): Promise<ServerImage | null> =>
       (await withId(session, id))[0] ?? null,
     /** The reason why an image is not available, instead of the image. */

@@ -7,7 +7,6 @@ export interface ServiceKind {
   /** The version at the end of the URL, replaced by `replacement`, or removed if paths include it. */
   readonly version: RegExp;
   readonly replacement?: string;
-  /** Headers for a microversion. */
   readonly pin: (microversion: string) => { readonly [name: string]: string };
   /** How to specify its URL. */
   readonly fix: string;

@@ -24,7 +24,6 @@ export async function openNetwork(cloud: Cloud, limit: number) {
     ports: (ids: PortIds) => readPorts(session, ids, FIELDS, portOf),
     /** The hosts that boot the machines. */
     placed: (ids: ReadonlySet<string>) => readPorts(session, ids, BINDING_FIELDS, placedOf),
-    /** All fields of a port, or null. */
     details: (port: string) => readDetails(session, port),
     /** Only if the device is one of `from`. */
     bind: (port: string, from: readonly PortDevice[], to: PortDevice) =>

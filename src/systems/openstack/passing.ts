@@ -70,7 +70,6 @@ export async function polled<T>(read: (tries: number) => Promise<T | undefined>)
   return undefined;
 }
 
-/** Waits. Tests shorten it. */
 export async function rest(milliseconds: number): Promise<void> {
   await sleep(pace * milliseconds);
 }

@@ -25,7 +25,6 @@ type CallArguments = Omit<HttpCall, "url" | "headers"> & {
   readonly path: string;
   /** Further texts to remove from faults. */
   readonly hidden?: readonly string[];
-  /** Additional headers. */
   readonly fields?: HttpCall["headers"];
 };
 

@@ -49,13 +49,13 @@ export function gate(most: number): <T>(work: () => Promise<T>) => Promise<T> {
   };
 }
 
-/** Runs tasks. The first task gets a function that starts the others, which get null. */
-type Alone = <T>(work: (passed: (() => void) | null) => Promise<T>) => Promise<T>;
-
-/** The others start when the first calls `passed`, ends or fails, or after `most` milliseconds. */
-export function firstAlone(most: number): Alone {
+/**
+ * Runs tasks. The first gets a function that starts the others, which get null. They also start
+ * when it ends or fails, or after `most` milliseconds.
+ */
+export function firstAlone(most: number) {
   let first: Promise<unknown> | null = null;
-  return async (work) => {
+  return async <T>(work: (passed: (() => void) | null) => Promise<T>): Promise<T> => {
     if (first !== null) {
       await first;
       return work(null);

@@ -97,37 +97,30 @@ export async function insertRows(
   return made;
 }
 
-interface Bulk {
-  /** False after the server refused a bulk load. */
-  readonly works: () => boolean;
-  readonly write: WriteRows;
-}
-
 /** Null on SQLite, which has only statements. */
-export function bulkOf({ engine }: Pick<Database, "engine">): Bulk | null {
+export function bulkOf({ engine }: Pick<Database, "engine">) {
   if (engine === "sqlite") return null;
   let works = true;
   let drawing: Promise<Draw | null> | null = null;
-  return {
-    works: () => works,
-    async write(ironic, table, rows, owners) {
-      if (rows.length === 0) return new Map();
-      drawing ??= engine === "postgresql" ? drawOf(ironic) : Promise.resolve(null);
-      const draw = await drawing;
-      works &&= engine === "mysql" || draw !== null;
-      if (!works) return null;
-      const drawn = owners === null && draw !== null ? await draw(ironic, rows) : null;
-      const { columns, lines } = textOf(ironic, table, rows, drawn ?? owners);
-      const outcome = await ironic.database.run(`writing ${table}`, () =>
-        sendRows(ironic.database, { table, columns }, lines, rows.length).catch(
-          orSequenceTooLow(table),
-        ),
-      );
-      works &&= outcome !== "refused";
-      if (outcome !== "written") return null;
-      return drawn ?? (table === "nodes" ? await insertedIds(ironic) : new Map());
-    },
+  const write: WriteRows = async (ironic, table, rows, owners) => {
+    if (rows.length === 0) return new Map();
+    drawing ??= engine === "postgresql" ? drawOf(ironic) : Promise.resolve(null);
+    const draw = await drawing;
+    works &&= engine === "mysql" || draw !== null;
+    if (!works) return null;
+    const drawn = owners === null && draw !== null ? await draw(ironic, rows) : null;
+    const { columns, lines } = textOf(ironic, table, rows, drawn ?? owners);
+    const outcome = await ironic.database.run(`writing ${table}`, () =>
+      sendRows(ironic.database, { table, columns }, lines, rows.length).catch(
+        orSequenceTooLow(table),
+      ),
+    );
+    works &&= outcome !== "refused";
+    if (outcome !== "written") return null;
+    return drawn ?? (table === "nodes" ? await insertedIds(ironic) : new Map());
   };
+  // `works` is false after the server refused a bulk load.
+  return { works: () => works, write };
 }
 
 /** Ids of the last statement's nodes, three times faster than by uuid. */

@@ -79,56 +79,49 @@ export async function openImages(cloud: Cloud, limit: number) {
   return {
     close: session.close,
     /** Accepts an id, the name of exactly one active image, or `glance://` and an id. */
-    find: (source: string) => found(session, source),
+    async find(source: string): Promise<string | null> {
+      const text = source.replace(/^glance:\/\//, "");
+      if (/^(?:[a-z][a-z0-9+.-]*:\/\/|\/)/i.test(text) || text.length > 255) return null;
+      const [byId] = await withId(session, text);
+      if (byId !== undefined) return byId.id;
+      const images = await imagesByName(session, text);
+      const [only, ...rest] = images.filter(({ status }) => status === "active");
+      return rest.length === 0 ? (only?.id ?? null) : null;
+    },
     image: async (id: string): Promise<ServerImage | null> =>
       (await withId(session, id))[0] ?? null,
     /** The reason why an image is not available, instead of the image. */
-    details: (ids: ReadonlySet<string>) => readDetails(session, ids),
+    async details(ids: ReadonlySet<string>) {
+      const found = new Map<string, GlanceImage | string>();
+      for (const id of ids) {
+        const [one] = await withId(session, id);
+        if (one === undefined) found.set(id, "Glance has no such image");
+        else if (one.status !== "active" || one.size === null)
+          found.set(id, `its status in Glance is ${one.status}`);
+        else found.set(id, { id, size: one.size, digest: one.digest });
+      }
+      return found;
+    },
     /** @param begin called before each try, which starts at the first byte */
-    bytes: (id: string, begin: () => Promise<void>, into: (portion: Buffer) => Promise<void>) =>
-      bytesOf(session, id, begin, into),
+    async bytes(
+      id: string,
+      begin: () => Promise<void>,
+      into: (portion: Buffer) => Promise<void>,
+    ): Promise<void> {
+      const path = `/v2/images/${encodeURIComponent(id)}/file`;
+      const fields = { Accept: "application/octet-stream" };
+      const put = async () => {
+        await begin();
+        return session.call({ method: "GET", path, into, fields });
+      };
+      // A download may take any time. The limit applies between two chunks.
+      const answer = await askUntilAnswered(put, { silent: Number.POSITIVE_INFINITY });
+      if (answer.status === 200) return;
+      if (!isPassing(answer)) throw refusedCall(session, `GET ${path}`, answer);
+      const text = `${session.url} does not return ${path}: ${answer.fault}`;
+      throw new MigrationError("N2I-E210", text);
+    },
   };
-}
-
-async function readDetails(session: ServiceSession, ids: ReadonlySet<string>) {
-  const found = new Map<string, GlanceImage | string>();
-  for (const id of ids) {
-    const [one] = await withId(session, id);
-    if (one === undefined) found.set(id, "Glance has no such image");
-    else if (one.status !== "active" || one.size === null)
-      found.set(id, `its status in Glance is ${one.status}`);
-    else found.set(id, { id, size: one.size, digest: one.digest });
-  }
-  return found;
-}
-
-async function bytesOf(
-  session: ServiceSession,
-  id: string,
-  begin: () => Promise<void>,
-  into: (portion: Buffer) => Promise<void>,
-): Promise<void> {
-  const path = `/v2/images/${encodeURIComponent(id)}/file`;
-  const fields = { Accept: "application/octet-stream" };
-  const put = async () => {
-    await begin();
-    return session.call({ method: "GET", path, into, fields });
-  };
-  // A download may take any time. The limit applies between two chunks.
-  const answer = await askUntilAnswered(put, { silent: Number.POSITIVE_INFINITY });
-  if (answer.status === 200) return;
-  if (isPassing(answer))
-    throw new MigrationError("N2I-E210", `${session.url} does not return ${path}: ${answer.fault}`);
-  throw refusedCall(session, `GET ${path}`, answer);
-}
-
-async function found(session: ServiceSession, source: string): Promise<string | null> {
-  const text = source.replace(/^glance:\/\//, "");
-  if (/^(?:[a-z][a-z0-9+.-]*:\/\/|\/)/i.test(text) || text.length > 255) return null;
-  const [byId] = await withId(session, text);
-  if (byId !== undefined) return byId.id;
-  const active = (await imagesByName(session, text)).filter(({ status }) => status === "active");
-  return active.length === 1 ? (active[0]?.id ?? null) : null;
 }
 
 /** Glance's format of an id. */

@@ -1,6 +1,6 @@
 import { ownershipOf, wasUndone } from "../../engine/ownership.ts";
 import type { StartedChange } from "../../engine/started.ts";
-import { type Ending, runWindow, type WindowEnd, type WindowSession } from "../../engine/window.ts";
+import { type Ending, runWindow, type WindowSession } from "../../engine/window.ts";
 import {
   ONE_BY_ONE,
   type Position,
@@ -37,32 +37,52 @@ interface GuardPosition extends Position {
   readonly current: Guarded | undefined;
   /** The plan has the machine in maintenance, so it keeps a guard. */
   readonly hasGuard: boolean;
+  /** The reason why the protection stays, for the preview. */
+  readonly reason: string | null;
   /** The reason why it is skipped. */
   readonly trouble: Omit<Trouble, "uuid" | "bm_node_id"> | null;
 }
 
 const SIZE = 128;
 const STAGED = { state: "staged", reason: "still staged", fix: "Run handover first." } as const;
+const IN_PLAN = "in maintenance by the plan: protected, or not cleaned, until you decide";
 
-/** Removes the protection that machines have until Nova manages them, field by field. */
-function toClear({ node }: GuardChange, current: Guarded | undefined): GuardPosition {
-  const duty = dutyOf(node, current);
-  const nothing = { current, change: {}, hasGuard: false, trouble: null };
-  switch (duty.do) {
-    case "clear":
-      return { ...nothing, ...busyOr(current), change: duty.change, hasGuard: duty.hasGuard };
-    case "staged":
-      return { ...nothing, is: "other", trouble: STAGED };
-    case "nothing":
-      return { ...nothing, is: "after", hasGuard: duty.hasGuard };
-    case "gone":
-      return { ...nothing, is: node.optional === true ? "after" : "other" };
-  }
+/**
+ * Removes protection with our reason, and disabled cleaning that is not from the site document. A
+ * machine that the plan has in maintenance keeps its protection or, if it has none, disabled
+ * cleaning, until the operator has checked it.
+ */
+export function toClear(
+  { row, asSite, optional }: GuardedNode,
+  current: Guarded | undefined,
+): GuardPosition {
+  const nothing = { current, change: {}, hasGuard: false, reason: null, trouble: null };
+  if (current === undefined) return { ...nothing, is: optional === true ? "after" : "other" };
+  if (isOwned(current.maintenance, current.maintenance_reason))
+    return { ...nothing, is: "other", trouble: STAGED };
+  const { protected_reason, automated_clean } = current;
+  const isProtected = row.protected === true && typeof row.protected_reason === "string";
+  const guarded = current.protected && isProtected && protected_reason === row.protected_reason;
+  const isChecked = row.maintenance !== true || !current.maintenance;
+  const uncleaned = row.automated_clean === false && !asSite && automated_clean === false;
+  // An unprotected disk is not wiped before the operator has checked it.
+  const hasGuard = !isChecked && (guarded || uncleaned);
+  const change: Partial<Guards> = {
+    ...(guarded && isChecked && { protected: false, protected_reason: null }),
+    ...(uncleaned && (isChecked || guarded) && { automated_clean: null }),
+  };
+  if (Object.keys(change).length > 0) return { ...nothing, ...busyOr(current), change, hasGuard };
+  const cause =
+    current.protected && !guarded
+      ? `protected by another user: ${protected_reason ?? "without a reason"}`
+      : null;
+  return { ...nothing, is: "after", hasGuard, reason: hasGuard ? IN_PLAN : cause };
 }
 
 /** Restores protection, if it is unchanged since finish and the instance is the same. */
 function toRestore({ node, cleared }: GuardChange, current: Guarded | undefined): GuardPosition {
-  const fine = { is: "after", current, change: {}, hasGuard: false, trouble: null } as const;
+  const nothing = { current, change: {}, hasGuard: false, reason: null, trouble: null };
+  const fine = { ...nothing, is: "after" } as const;
   if (current === undefined) return fine;
   const guards = guardsOf(node, cleared);
   const { protected_reason = null } = guards;
@@ -84,12 +104,14 @@ function toRestore({ node, cleared }: GuardChange, current: Guarded | undefined)
 }
 
 function partOf(guard: Guard, undo: boolean): WindowPart<GuardChange, GuardPosition> {
-  const next = undo ? toRestore : toClear;
   return {
     ...{ name: FINISH, size: SIZE },
     async inspect(changes) {
       const observed = await guard.observe(changes.map(({ id }) => id));
-      return changes.map((change) => next(change, observed.get(change.id)));
+      return changes.map((change) => {
+        const current = observed.get(change.id);
+        return undo ? toRestore(change, current) : toClear(change.node, current);
+      });
     },
     async perform({ id }, position, begin) {
       const { current, change } = position;
@@ -179,7 +201,6 @@ export async function finish(
   undo = false,
 ) {
   const { guard, inFlight, lockWait } = finishing;
-  const tally = tallyOf(finishing.progress);
   const leg: WindowLeg<GuardChange, GuardPosition> = {
     part: partOf(guard, undo),
     command: undo ? "finish --undo" : "finish",
@@ -192,32 +213,24 @@ export async function finish(
     },
     pace: { ...ONE_BY_ONE, concurrency: inFlight, inFlight, lockWait: lockWait * 1000 },
   };
-  return tally.finished(await runWindow(undo ? "back" : "forward", leg, finishing, tally.ends));
-}
-
-/** Counts finished machines, and keeps only those to report. */
-function tallyOf(progress: Finishing["progress"]) {
   const skipped: Trouble[] = [];
   /** Nodes of the run that are not in Ironic. */
   const gone: string[] = [];
   /** `fine` need no change. The plan has `held` in maintenance. No conductor has `untaken`. */
   let [changed, fine, held, untaken] = [0, 0, 0, 0];
-  return {
-    ends({ change, position, made, completed }: Ending<GuardChange, GuardPosition>): void {
-      const { uuid, bm_node_id } = change.node;
-      const { is, current: view, trouble } = position;
-      if (view?.taken === false && isTakenOver(change.node)) untaken += 1;
-      if (trouble !== null) skipped.push({ ...trouble, uuid, bm_node_id });
-      else if (is === "other") gone.push(uuid);
-      else if (made) changed += 1;
-      else if (view !== undefined) fine += 1;
-      if (is === "after" && position.hasGuard) held += 1;
-      progress(completed);
-    },
-    finished: ({ stopped, broke }: WindowEnd) => ({
-      ...{ changed, fine, held, untaken, gone, skipped, stopped, broke },
-    }),
+  const ends = ({ change, position, made, completed }: Ending<GuardChange, GuardPosition>) => {
+    const { uuid, bm_node_id } = change.node;
+    const { is, current, trouble } = position;
+    if (current?.taken === false && isTakenOver(change.node)) untaken += 1;
+    if (trouble !== null) skipped.push({ ...trouble, uuid, bm_node_id });
+    else if (is === "other") gone.push(uuid);
+    else if (made) changed += 1;
+    else if (current !== undefined) fine += 1;
+    if (is === "after" && position.hasGuard) held += 1;
+    finishing.progress(completed);
   };
+  const { stopped, broke } = await runWindow(undo ? "back" : "forward", leg, finishing, ends);
+  return { changed, fine, held, untaken, gone, skipped, stopped, broke };
 }
 
 /** A machine with possible guards of this run. */
@@ -227,14 +240,6 @@ export interface GuardedNode extends PlannedNode {
   /** The machine was rolled back, so the run is complete without it. */
   readonly optional?: true;
 }
-
-/** The action of finish for a machine, or the reason why there is none. */
-type Duty =
-  | { readonly do: "clear"; readonly change: Partial<Guards>; readonly hasGuard: boolean }
-  | { readonly do: "nothing"; readonly hasGuard: boolean; readonly reason: string | null }
-  /** No conductor manages the machine. */
-  | { readonly do: "staged" }
-  | { readonly do: "gone" };
 
 function guardedNodes(
   { records, bm_node_id }: PlannedMachine,
@@ -251,32 +256,6 @@ function guardedNodes(
       asSite: from.some(isSite),
     }));
 }
-
-/**
- * The protection to remove: protection with our reason, and disabled cleaning that is not from the
- * site document. A machine that the plan has in maintenance keeps its protection or, if it has
- * none, disabled cleaning, until the operator has checked it.
- */
-export function dutyOf({ row, asSite }: GuardedNode, found: Guarded | undefined): Duty {
-  if (found === undefined) return { do: "gone" };
-  if (isOwned(found.maintenance, found.maintenance_reason)) return { do: "staged" };
-  const isProtected = row.protected === true && typeof row.protected_reason === "string";
-  const guarded = found.protected && isProtected && found.protected_reason === row.protected_reason;
-  const isChecked = row.maintenance !== true || !found.maintenance;
-  const uncleaned = row.automated_clean === false && !asSite && found.automated_clean === false;
-  // An unprotected disk is not wiped before the operator has checked it.
-  const hasGuard = !isChecked && (guarded || uncleaned);
-  const change: Partial<Guards> = {
-    ...(guarded && isChecked && { protected: false, protected_reason: null }),
-    ...(uncleaned && (isChecked || guarded) && { automated_clean: null }),
-  };
-  if (Object.keys(change).length > 0) return { do: "clear", change, hasGuard };
-  const reason = found.protected_reason ?? "without a reason";
-  const cause = found.protected && !guarded ? `protected by another user: ${reason}` : null;
-  return { do: "nothing", hasGuard, reason: hasGuard ? IN_PLAN : cause };
-}
-
-const IN_PLAN = "in maintenance by the plan: protected, or not cleaned, until you decide";
 
 /** The plan's values of the cleared fields. */
 export function guardsOf({ row }: GuardedNode, cleared: ReadonlySet<string>): Partial<Guards> {

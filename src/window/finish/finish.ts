@@ -24,11 +24,11 @@ import { createHandover, filesOf } from "../runner/run-state.ts";
 import { verifiedOf } from "../runner/status.ts";
 import {
   clearedFields,
-  dutyOf,
   finish,
   type GuardedNode,
   guardsOf,
   runNodes,
+  toClear,
 } from "./finish-part.ts";
 
 export interface FinishOptions extends TargetOptions {
@@ -38,23 +38,12 @@ export interface FinishOptions extends TargetOptions {
   readonly lockWait: number;
 }
 
-interface Job {
-  readonly run: RunFolder;
-  readonly options: FinishOptions;
-  readonly backend: Backend;
-  readonly plan: Awaited<ReturnType<typeof openPlan>>;
-  readonly entries: Entries;
-  readonly nodes: () => ReturnType<typeof runNodes>;
-  /** The run as in `status`, before any change. */
-  readonly files: RunFiles;
-}
-
 /**
  * Removes the machines' protection, or with `undo` restores it. The last machine ends the run.
  * @returns also messages about the whole run, and whether a machine was skipped or is missing
  */
 export function finishRun(options: FinishOptions, sink: Sink) {
-  return withJob(options, { readOnly: false }, sink, async (job) => {
+  return withJob(options, false, sink, async (job) => {
     const { backend, plan } = job;
     await checkWindow(job.run, "finish");
     if (!options.undo && verifiedOf(job.files.verified) === "failed") sink.note(DIFFERS);
@@ -92,10 +81,10 @@ export function finishRun(options: FinishOptions, sink: Sink) {
 
 /** The changes of the same command line, read-only. */
 export function previewFinish(options: FinishOptions, sink: Sink): Promise<void> {
-  return withJob(options, { readOnly: true }, sink, async (job) => {
+  return withJob(options, true, sink, async (job) => {
     const { entries, nodes } = job;
     const { guard } = await openGuard(job);
-    const cleared = options.undo ? clearedFields(startedChangesIn(entries, FINISH)) : null;
+    const before = options.undo ? clearedFields(startedChangesIn(entries, FINISH)) : null;
     const counts = { clear: 0, leave: 0, miss: 0, keep: 0, protect: 0 };
     const rows = async function* (): AsyncGenerator<GuardPreview> {
       for await (const batch of nodes()) {
@@ -103,7 +92,8 @@ export function previewFinish(options: FinishOptions, sink: Sink): Promise<void>
         for (const node of batch) {
           const { uuid, bm_node_id } = node;
           const found = observed.get(uuid);
-          const row = cleared === null ? toClear(node, found) : toProtect(node, cleared, found);
+          const row =
+            before === null ? cleared(node, found) : protectedAgain(node, before.get(uuid), found);
           if (row === null) continue;
           counts[row.action] += 1;
           yield { uuid, bm_node_id, ...row };
@@ -147,25 +137,39 @@ function reasonOpen(
 
 function withJob<T>(
   options: FinishOptions,
-  access: { readonly readOnly: boolean },
+  readOnly: boolean,
   { report }: Sink,
   work: (job: Job) => Promise<T>,
 ): Promise<T> {
   return inRun(options.run, "finish", { kind: "migration" }, (run) =>
     closing(async (keep) => {
-      const { entries } = await readJournal(run);
-      checkLoaded(run, entries, options);
-      const plan = await openPlan(`${run.path}/${PLAN}`);
-      const plans = await plansOfRun(run, plan, entries);
-      const isSelected = await selectionOf(options.node ?? [], () => linesOf(plans));
-      const backend = keep(await openBackend(options, await loadMappings(), access, report));
-      const nodes = () => runNodes(plans, entries, isSelected);
+      const selected = await selectedNodes(run, options);
+      const mappings = await loadMappings();
+      const backend = keep(await openBackend(options, mappings, { readOnly }, report));
+      const { plan, entries } = selected;
       // Only the mode of the load is needed, so the plan's lines are not read.
       const mode = createHandover(plan.footer.sha256, entries)?.end() ?? null;
+      // As in `status`, before any change.
       const { files } = await filesOf(run, { run: options.run }, mode);
-      return work({ run, options, backend, plan, entries, nodes, files });
+      return work({ run, options, backend, files, ...selected });
     }),
   );
+}
+
+async function selectedNodes(run: RunFolder, options: FinishOptions) {
+  const { entries } = await readJournal(run);
+  checkLoaded(run, entries, options);
+  const plan = await openPlan(`${run.path}/${PLAN}`);
+  const plans = await plansOfRun(run, plan, entries);
+  const isSelected = await selectionOf(options.node ?? [], () => linesOf(plans));
+  return { plan, entries, nodes: () => runNodes(plans, entries, isSelected) };
+}
+
+interface Job extends Awaited<ReturnType<typeof selectedNodes>> {
+  readonly run: RunFolder;
+  readonly options: FinishOptions;
+  readonly backend: Backend;
+  readonly files: RunFiles;
 }
 
 /** The guard of the plan's target. @throws MigrationError N2I-E300 for another target */
@@ -237,34 +241,27 @@ async function settle(
 
 type Row = Pick<GuardPreview, "action" | "fields" | "reason"> | null;
 
-function toClear(node: GuardedNode, found: Guarded | undefined): Row {
-  const duty = dutyOf(node, found);
-  switch (duty.do) {
-    case "clear":
-      return { action: "clear", fields: Object.keys(duty.change).join(" "), reason: busy(found) };
-    case "staged":
-      return { action: "leave", fields: "", reason: "still staged: hand it over first" };
-    case "nothing":
-      return duty.reason === null
-        ? null
-        : { action: "keep", fields: "protected", reason: duty.reason };
-    case "gone":
-      return node.optional ? null : { action: "miss", fields: "", reason: "not in Ironic" };
-  }
+function cleared(node: GuardedNode, found: Guarded | undefined): Row {
+  const { change, trouble, reason } = toClear(node, found);
+  const fields = Object.keys(change).join(" ");
+  if (found === undefined)
+    return node.optional ? null : { action: "miss", fields, reason: "not in Ironic" };
+  if (fields !== "") return { action: "clear", fields, reason: busy(found) };
+  if (trouble !== null)
+    return { action: "leave", fields, reason: "still staged: hand it over first" };
+  return reason === null ? null : { action: "keep", fields: "protected", reason };
 }
 
-function toProtect(
+function protectedAgain(
   node: GuardedNode,
-  cleared: ReturnType<typeof clearedFields>,
+  fields: ReadonlySet<string> | undefined,
   found: Guarded | undefined,
 ): Row {
-  const clearedGuards = cleared.get(node.uuid);
-  if (clearedGuards === undefined || found === undefined) return null;
-  const fields = Object.keys(guardsOf(node, clearedGuards)).join(" ");
-  return { action: "protect", fields, reason: busy(found) };
+  if (fields === undefined || found === undefined) return null;
+  const names = Object.keys(guardsOf(node, fields)).join(" ");
+  return { action: "protect", fields: names, reason: busy(found) };
 }
 
-function busy(found: Guarded | undefined): string {
-  const holder = found?.reservation ?? null;
-  return holder === null ? "" : `${holder} is working on it, so finish waits`;
+function busy({ reservation }: Guarded): string {
+  return reservation === null ? "" : `${reservation} is working on it, so finish waits`;
 }

@@ -4,7 +4,7 @@ import { SIGNS, serverName } from "../../migrate/plan/rules/summary.ts";
 import { FINDINGS, type Severity } from "../../model/findings.ts";
 import { stepsOf } from "../../model/nova/nova-plan.ts";
 import type { Verdict } from "../../model/plan.ts";
-import type { FoundGroup, ReportFacts } from "./rules/facts.ts";
+import type { ReportFacts } from "./report.ts";
 import { clock, minute, nightText, second } from "./rules/window.ts";
 
 /** Maximum of table rows, and of those in the short form. */
@@ -93,7 +93,7 @@ function found(facts: ReportFacts): readonly string[] {
 }
 
 /** Findings of a severity that need an action. */
-export function openOf({ totals }: ReportFacts, level: Severity): readonly FoundGroup[] {
+export function openOf({ totals }: ReportFacts, level: Severity) {
   return totals.found.filter(
     ({ severity, open, elsewhere }) => severity === level && open + elsewhere > 0,
   );
@@ -129,7 +129,7 @@ function section(title: string, rows: string): readonly string[] {
   return rows === "" ? [] : [`## ${title}`, rows];
 }
 
-function foundTable(groups: readonly FoundGroup[]): string {
+function foundTable(groups: ReportFacts["totals"]["found"]): string {
   return table(
     ["Finding", "Machines", "Finding and action", "For example"],
     groups.map(({ code, open, elsewhere, examples }) => [

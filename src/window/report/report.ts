@@ -22,11 +22,19 @@ import { takeOversOf } from "../handover/hand-over.ts";
 import { createHandover, runState } from "../runner/run-state.ts";
 import { measuredOf } from "./history.ts";
 import { STATIC_ROWS } from "./page/data.ts";
-import type { NovaTotals, Reported, ReportFacts, ReportMachine } from "./rules/facts.ts";
 import { createTotals, judge } from "./rules/tally.ts";
 import { nightOf, plannedWindow } from "./rules/window.ts";
 
 type Snapshot = Awaited<ReturnType<typeof openSnapshot>>;
+
+/** A machine in the plan and in the report. */
+export interface Reported {
+  readonly machine: ReturnType<typeof machineOf>;
+  readonly planned: PlannedMachine;
+}
+
+/** The report without its machines, which are streamed. */
+export type ReportFacts = Awaited<ReturnType<typeof report>>["facts"];
 
 /**
  * Reads a run's files, but no database.
@@ -55,8 +63,8 @@ export async function report(
   const { entries } = await readJournal(run);
   const tally = createTotals();
   const handover = createHandover(plan.footer.sha256, entries);
-  const [trouble, fine]: [ReportMachine[], ReportMachine[]] = [[], []];
-  const keepSome = (machine: ReportMachine): void => {
+  const [trouble, fine]: [Reported["machine"][], Reported["machine"][]] = [[], []];
+  const keepSome = (machine: Reported["machine"]): void => {
     const isFine = ["create", "unchanged", "skipped"].includes(machine.verdict);
     const list = isFine ? fine : trouble;
     if (list.length < STATIC_ROWS) list.push(machine);
@@ -89,7 +97,7 @@ export async function report(
   const measured = await measuredOf(run.path, entries);
   const handed = handover?.end() ?? null;
   const { fields, next, excluded, status, back } = await runState(run, options, handed);
-  const facts: ReportFacts = {
+  const facts = {
     ...{ run: basename(run.path), at: new Date().toISOString(), tool: VERSION },
     plan: {
       ...{ header: plan.header, counts, sha256: plan.footer.sha256 },
@@ -123,10 +131,10 @@ async function takeOverOf(name: string): Promise<{ boots: boolean; staged: boole
   return { boots: release?.doc.boot === "deploy", staged };
 }
 
-async function novaTotals(run: RunFolder, plan: Footer<PlanCounts>): Promise<NovaTotals | null> {
+async function novaTotals(run: RunFolder, plan: Footer<PlanCounts>) {
   const files = await novaPlanOf(run, plan);
   if (files === null) return null;
-  const groups = new Map<string, NovaTotals["groups"][number]>();
+  const groups = new Map<string, ReturnType<typeof groupOf> & { readonly rows: number }>();
   for await (const batch of files.all())
     for (const step of batch) {
       const group = groupOf(step);
@@ -159,7 +167,7 @@ function groupOf({ table, part, before, after, of }: NovaStep) {
 async function* reported(
   plan: AsyncIterable<readonly PlannedMachine[]>,
   snapshot: Snapshot | null,
-  keepSome: (machine: ReportMachine) => void,
+  keepSome: (machine: Reported["machine"]) => void,
 ): AsyncGenerator<readonly Reported[]> {
   const source = snapshot === null ? null : machinesIn(snapshot);
   try {
@@ -195,7 +203,7 @@ async function machineWith(
   }
 }
 
-function machineOf(planned: PlannedMachine, source: Machine | null): ReportMachine {
+function machineOf(planned: PlannedMachine, source: Machine | null) {
   const { bm_node_id, uuid, verdict, service_host, reason, findings } = planned;
   const node = source?.node;
   const row = nodeOf(planned.records);

@@ -10,7 +10,7 @@ import { type NextStep, nextCommand } from "../../run/next.ts";
 import { COMMANDS, type RunStage, stageOf, UNDONE_BY } from "../../run/stages.ts";
 import { paceOfRun, perMinuteOf } from "../handover/conductor-pace.ts";
 import { measuredOf } from "../report/history.ts";
-import type { Measured, WindowStep } from "../report/rules/facts.ts";
+import type { Measured } from "../report/rules/facts.ts";
 import { stepOf } from "../report/rules/window.ts";
 import { isDecision, lineOf, machinesNotInIronic, nextStepOf } from "./pipeline.ts";
 import { filesOf } from "./run-state.ts";
@@ -111,7 +111,7 @@ export function expected(
   measured: Measured,
   watch = WATCH_SECONDS,
   pace = USUAL_PACE,
-): WindowStep {
+) {
   const { staged = 0, released = 0, takeOvers = 0 } = available(files.handover) ?? {};
   const facts = {
     ...{ machines: staged - released, takeOvers, rows: remainingRows(files) },
@@ -134,7 +134,7 @@ export async function expectedIn(
   files: RunFiles,
   stage: RunStage,
   watch?: number,
-): Promise<WindowStep> {
+) {
   const { entries = [] } = available(files.journal) ?? {};
   const [measured, pace] = [await measuredOf(path, entries), await paceOfRun(path)];
   return expected(files, stage, measured, watch, pace);

@@ -4,9 +4,9 @@ import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { UNSEEN } from "../../../src/lib/text.ts";
 import { markdown } from "../../../src/window/report/markdown.ts";
-import type { DetailBlock, IndexColumns } from "../../../src/window/report/page/data.ts";
+import type { DetailBlock, ListedMachine } from "../../../src/window/report/page/data.ts";
 import { packed, page } from "../../../src/window/report/page/page.ts";
-import type { Reported } from "../../../src/window/report/rules/facts.ts";
+import type { Reported } from "../../../src/window/report/report.ts";
 import { matchesGolden } from "../../support/golden.ts";
 import { HOSTILE, MACHINES, reported, sampleFacts } from "./sample.ts";
 
@@ -61,12 +61,11 @@ test("the page allows itself its own script and style sheet, and nothing else", 
   assert.doesNotMatch(await pageOf(), / (?:src|style|on\w+)="|href="(?!#)/);
 });
 
-test("every machine is in the page, in columns to list and in blocks to look into", async () => {
+test("every machine is in the page, in rows to list and in blocks to look into", async () => {
   const times = 100;
   const islands = islandsOf(await pageOf(times));
   const index = islands.filter(([name]) => name === "index").map(([, value]) => value);
-  const ids = (index as IndexColumns[]).flatMap(({ id }) => id);
-  assert.equal(ids.length, times * MACHINES.length);
+  assert.equal((index as ListedMachine[][]).flat().length, times * MACHINES.length);
   const blocks = islands.filter(([name]) => name.startsWith("details-"));
   const sizes = blocks.map(([name, value]) => `${name} ${(value as DetailBlock).machines.length}`);
   assert.deepEqual(sizes, ["details-0 250", "details-1 250", "details-2 200"]);

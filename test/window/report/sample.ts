@@ -3,7 +3,7 @@ import type { PlanCounts, PlanHeader } from "../../../src/model/artefact.ts";
 import { type Finding, type FindingCode, finding } from "../../../src/model/findings.ts";
 import { WINDOW_PACE } from "../../../src/model/handover.ts";
 import type { PlannedMachine, Verdict } from "../../../src/model/plan.ts";
-import type { NovaTotals, Reported, ReportFacts } from "../../../src/window/report/rules/facts.ts";
+import type { Reported, ReportFacts } from "../../../src/window/report/report.ts";
 import { createTotals, judge } from "../../../src/window/report/rules/tally.ts";
 import { nightOf } from "../../../src/window/report/rules/window.ts";
 
@@ -75,7 +75,7 @@ export const COUNTS: PlanCounts = {
   findings: { "N2I-D600": 2, "N2I-D604": 1, "N2I-D304": 1, "N2I-D308": 1, "N2I-D013": 3 },
 };
 
-const NOVA: NovaTotals = {
+const NOVA: NonNullable<ReportFacts["nova"]> = {
   counts: { hosts: 6, flavors: 2, findings: 3, stopped: ["compute-1", "compute-2"] },
   groups: [
     { table: "instances", change: "update", what: "host", rows: 2 },
@@ -86,8 +86,8 @@ const NOVA: NovaTotals = {
     },
   ],
   findings: [
-    { code: "N2I-D304", place: "services.id=4", message: "host compute-1 is up" },
-    { code: "N2I-D304", place: `flavor ${HOSTILE}`, message: HOSTILE },
+    finding("N2I-D304", "services.id=4", "host compute-1 is up"),
+    finding("N2I-D304", `flavor ${HOSTILE}`, HOSTILE),
   ],
 };
 
@@ -104,7 +104,7 @@ export function sampleFacts(more: Partial<ReportFacts> = {}): ReportFacts {
   return {
     ...{ run: `m1${HOSTILE}`, at: "2026-01-02T03:04:05.000Z", tool: "nova2ironic 0.1.0" },
     plan: {
-      ...{ header: HEADER, counts: COUNTS, sha256: sha("d") },
+      ...{ header: { ...HEADER, origins: [] }, counts: COUNTS, sha256: sha("d") },
       taken_at: "2026-01-02T01:00:00.000Z",
     },
     verdict: judge({

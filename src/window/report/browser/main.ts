@@ -1,9 +1,9 @@
-import { type About, type IndexColumns, STATIC_ROWS } from "../page/data.ts";
+import { type About, type ListedMachine, STATIC_ROWS } from "../page/data.ts";
 import { openMachine } from "./detail.ts";
 import { element, make, unpack } from "./dom.ts";
-import { type Filter, type Listed, matching } from "./machines.ts";
 
-const NO_FILTER: Filter = { text: "", verdict: "*", finding: "*", host: "*" };
+/** `*` matches any value. */
+const NO_FILTER = { text: "", verdict: "*", finding: "*", host: "*" };
 
 /** Rows of a page of the list, and the maximum of printed rows. */
 const ROWS = 50;
@@ -13,7 +13,9 @@ const PRINTED = 2_000;
 const counted = (machines: number): string => `${machines} machine${machines === 1 ? "" : "s"}`;
 
 interface State {
-  filter: Filter;
+  readonly machines: readonly ListedMachine[];
+  readonly verdicts: About["verdicts"];
+  filter: { readonly [name in keyof typeof NO_FILTER]: string | undefined };
   /** Indexes of the matching machines, in list order. */
   found: readonly number[];
   page: number;
@@ -27,15 +29,15 @@ async function start(): Promise<void> {
     return;
   }
   const about = await unpack<About>(element("about"));
-  const columns: IndexColumns[] = [];
+  const machines: ListedMachine[] = [];
   for (const one of document.querySelectorAll("script.index"))
-    columns.push(await unpack<IndexColumns>(one));
-  const machines: Listed = { columns: joined(columns), verdicts: about.verdicts };
-  const state: State = { filter: NO_FILTER, found: [], page: 0, sort: null };
-  const list = listOf(machines, state);
+    for (const machine of await unpack<readonly ListedMachine[]>(one)) machines.push(machine);
+  const { run, verdicts } = about;
+  const state: State = { machines, verdicts, filter: NO_FILTER, found: [], page: 0, sort: null };
+  const list = listOf(state);
   bindFilters(state, list);
-  bindPrint(machines, state, list);
-  element("save").addEventListener("click", () => save(about.run, machines, state.found));
+  bindPrint(state, list);
+  element("save").addEventListener("click", () => save(run, state));
   addEventListener("hashchange", () => fromAddress(state, list));
   for (const id of ["filters", "pages", "print"]) element(id).hidden = false;
   list.search();
@@ -43,40 +45,28 @@ async function start(): Promise<void> {
   document.documentElement.dataset.ready = "yes";
 }
 
-function joined(parts: readonly IndexColumns[]): IndexColumns {
-  const all = <K extends keyof IndexColumns>(key: K): IndexColumns[K] =>
-    // Each column has one type, which flat does not preserve.
-    parts.flatMap((part) => part[key]) as unknown as IndexColumns[K];
-  return {
-    ...{ id: all("id"), uuid: all("uuid"), verdict: all("verdict"), host: all("host") },
-    ...{ address: all("address"), instance: all("instance"), codes: all("codes") },
-    ...{ instance_uuid: all("instance_uuid"), reason: all("reason") },
-  };
-}
-
 type List = ReturnType<typeof listOf>;
 
-function listOf(machines: Listed, state: State) {
+function listOf(state: State) {
+  const { machines, verdicts } = state;
   const body = element("list").querySelector("tbody") ?? make("tbody");
   const draw = (from: number, to: number): void => {
-    const { columns, verdicts } = machines;
     body.replaceChildren(
       ...state.found.slice(from, to).map((at) => {
-        const { verdict = "", sign = "" } = verdicts[columns.verdict[at] ?? 0] ?? {};
-        const uuid = columns.uuid[at] || "no uuid";
-        const open = make("button", { type: "button", class: "link" }, uuid);
-        open.addEventListener("click", () => void openMachine(at, uuid));
-        const cells = [columns.address, columns.instance, columns.host].map((column) =>
-          make("td", {}, make("bdi", {}, column[at] ?? "")),
-        );
+        const [id = 0, index = 0, uuid, address, instance, host, reason, _, codes] =
+          machines[at] ?? [];
+        const { verdict = "", sign = "" } = verdicts[index] ?? {};
+        const name = uuid || "no uuid";
+        const open = make("button", { type: "button", class: "link" }, name);
+        open.addEventListener("click", () => void openMachine(at, name));
+        const text = (value = "") => make("td", {}, make("bdi", {}, value));
         return make(
           "tr",
           {},
-          make("td", { class: "number" }, String(columns.id[at])),
+          make("td", { class: "number" }, String(id)),
           make("td", {}, make("span", { class: `verdict ${verdict}` }, `${sign} ${verdict}`)),
           make("th", { scope: "row", class: "code" }, open),
-          ...cells,
-          make("td", {}, make("bdi", {}, columns.reason[at] || (columns.codes[at] ?? ""))),
+          ...[text(address), text(instance), text(host), text(reason || codes)],
         );
       }),
     );
@@ -85,7 +75,7 @@ function listOf(machines: Listed, state: State) {
     const from = state.page * ROWS;
     const to = Math.min(from + ROWS, state.found.length);
     draw(from, to);
-    const all = machines.columns.id.length;
+    const all = machines.length;
     const found = state.found.length;
     const which = found === 0 ? "No machine" : `${from + 1} to ${to}`;
     element("count").textContent =
@@ -95,12 +85,44 @@ function listOf(machines: Listed, state: State) {
     drawPages(state, redraw);
   };
   const search = (): void => {
-    state.found = matching(machines, state.filter, state.sort);
+    state.found = matching(state);
     state.page = 0;
     redraw();
   };
   bindSort(state, search);
   return { draw, redraw, search };
+}
+
+let texts: readonly string[] | null = null;
+
+/** The searchable text of each machine, created for the first search. */
+function textsOf(machines: readonly ListedMachine[]): readonly string[] {
+  texts ??= machines.map(([id, _, ...rest]) => [id, ...rest.slice(0, -1)].join("\n").toLowerCase());
+  return texts;
+}
+
+/** Indexes of matching machines. By default, those that need attention come first. */
+function matching({ machines, verdicts, filter, sort }: State): readonly number[] {
+  const { text = "", verdict, finding, host } = filter;
+  const terms = text
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((term) => term !== "");
+  const searched = terms.length > 0 ? textsOf(machines) : [];
+  const kind = verdicts.findIndex((one) => one.verdict === verdict);
+  const code = finding?.replace("N2I-", "") ?? "";
+  const found: number[] = [];
+  for (const [at, [, index, , , , ofHost, , , codes]] of machines.entries()) {
+    if (verdict !== "*" && index !== kind) continue;
+    if (host !== "*" && ofHost !== host) continue;
+    if (finding !== "*" && !codes.split(" ").includes(code)) continue;
+    if (terms.every((term) => searched[at]?.includes(term))) found.push(at);
+  }
+  const { column, down } = sort ?? { column: 1, down: false };
+  return found.sort((one, other) => {
+    const [left = "", right = ""] = [machines[one]?.[column], machines[other]?.[column]];
+    return left === right ? one - other : (left < right ? -1 : 1) * (down ? -1 : 1);
+  });
 }
 
 function drawPages(state: State, redraw: () => void): void {
@@ -176,7 +198,7 @@ function fromAddress(state: State, list: List, scroll = true): void {
 }
 
 /** Prints every row, up to a limit for large fleets. */
-function bindPrint(machines: Listed, state: State, list: List): void {
+function bindPrint(state: State, list: List): void {
   element("print").addEventListener("click", () => print());
   /** Details to close again after printing. */
   let opened: readonly HTMLDetailsElement[] = [];
@@ -188,8 +210,8 @@ function bindPrint(machines: Listed, state: State, list: List): void {
     const found = state.found.length;
     element("count").textContent =
       found <= PRINTED
-        ? `${found} of ${counted(machines.columns.id.length)}`
-        : `The first ${PRINTED} of ${counted(found)}; "Save as CSV" has all ${machines.columns.id.length}.`;
+        ? `${found} of ${counted(state.machines.length)}`
+        : `The first ${PRINTED} of ${counted(found)}; "Save as CSV" has all ${state.machines.length}.`;
   });
   addEventListener("afterprint", () => {
     for (const one of opened) one.open = false;
@@ -201,20 +223,19 @@ function bindPrint(machines: Listed, state: State, list: List): void {
 /** A spreadsheet reads these as the start of a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
 
-function save(run: string, { columns, verdicts }: Listed, found: readonly number[]): void {
+function save(run: string, { machines, verdicts, found }: State): void {
   const field = (value: string | number): string => {
     const text = String(value);
     return `"${(FORMULA.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
   };
-  const rows = found.map((at) =>
-    [
-      ...[columns.id[at], verdicts[columns.verdict[at] ?? 0]?.verdict, columns.uuid[at]],
-      ...[columns.address[at], columns.instance[at], columns.instance_uuid[at], columns.host[at]],
-      ...[columns.codes[at], columns.reason[at]],
-    ]
+  const rows = found.map((at) => {
+    const [id, index = 0, uuid, address, instance, host, reason, instance_uuid, codes] =
+      machines[at] ?? [];
+    const { verdict } = verdicts[index] ?? {};
+    return [id, verdict, uuid, address, instance, instance_uuid, host, codes, reason]
       .map((value) => field(value ?? ""))
-      .join(","),
-  );
+      .join(",");
+  });
   const titles = [
     ...["BM ID", "Verdict", "UUID", "BMC Address", "Instance", "Instance UUID", "Compute Host"],
     ...["Findings", "Reason"],

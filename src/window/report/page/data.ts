@@ -1,19 +1,19 @@
 /** Types of the page and its script. No imports, because one runs in Node and one in a browser. */
 
-/** Machines by column. The same index in each column is the same machine. */
-export interface IndexColumns {
-  readonly id: readonly number[];
-  readonly uuid: readonly string[];
+/** A machine in the index, its columns first in the order of the list. */
+export type ListedMachine = readonly [
+  id: number,
   /** Index in `About.verdicts`. */
-  readonly verdict: readonly number[];
-  readonly host: readonly string[];
-  readonly address: readonly string[];
-  readonly instance: readonly string[];
-  readonly instance_uuid: readonly string[];
+  verdict: number,
+  uuid: string,
+  address: string,
+  instance: string,
+  host: string,
+  reason: string,
+  instance_uuid: string,
   /** Codes of findings without `N2I-`, separated by spaces. */
-  readonly codes: readonly string[];
-  readonly reason: readonly string[];
-}
+  codes: string,
+];
 
 /** A finding of a machine. The last field is the reason for which it was accepted. */
 type FoundRow = readonly [

@@ -6,9 +6,9 @@ import { diffOf } from "../../../migrate/plan/rules/diff.ts";
 import { SIGNS } from "../../../migrate/plan/rules/summary.ts";
 import type { Origins, PlannedMachine, Verdict } from "../../../model/plan.ts";
 import { aboutOf, boundTo, PROMISE, SIGNERS } from "../markdown.ts";
+import type { Reported, ReportFacts } from "../report.ts";
 import type { pageAssets } from "../report-file.ts";
-import type { Reported, ReportFacts, ReportMachine } from "../rules/facts.ts";
-import { type About, DETAILS, type Detail, type DetailBlock, type IndexColumns } from "./data.ts";
+import { type About, DETAILS, type Detail, type DetailBlock, type ListedMachine } from "./data.ts";
 import { cell, escaped, isolated, section, table } from "./markup.ts";
 import { sections } from "./sections.ts";
 
@@ -31,7 +31,7 @@ export async function* packed(
   machines: AsyncIterable<readonly Reported[]>,
   origins: Origins,
 ): AsyncGenerator<string> {
-  let [rows, details, block]: [ReportMachine[], Detail[], number] = [[], [], 0];
+  let [rows, details, block]: [ListedMachine[], Detail[], number] = [[], [], 0];
   let indexes = new Map<string, number>();
   const detailsMarkup = (): string => {
     const value: DetailBlock = { origins: [...indexes.keys()], machines: details };
@@ -41,29 +41,26 @@ export async function* packed(
   };
   for await (const batch of machines)
     for (const { machine, planned } of batch) {
-      rows.push(machine);
+      rows.push(listedMachine(machine));
       details.push(detailOf(planned, origins, indexes));
-      if (rows.length === INDEXED) yield island('class="index"', columnsOf(rows.splice(0)));
+      if (rows.length === INDEXED) yield island('class="index"', rows.splice(0));
       if (details.length === DETAILS) yield detailsMarkup();
     }
-  if (rows.length > 0) yield island('class="index"', columnsOf(rows));
+  if (rows.length > 0) yield island('class="index"', rows);
   if (details.length > 0) yield detailsMarkup();
 }
 
-function columnsOf(rows: readonly ReportMachine[]): IndexColumns {
-  const column = (of: (row: ReportMachine) => string | null): readonly string[] =>
-    rows.map((row) => visible(of(row) ?? ""));
-  return {
-    id: rows.map((row) => row.bm_node_id),
-    uuid: column((row) => row.uuid),
-    verdict: rows.map((row) => VERDICTS.indexOf(row.verdict)),
-    host: column((row) => row.host),
-    address: column((row) => row.address),
-    instance: column((row) => row.instance),
-    instance_uuid: column((row) => row.instance_uuid),
-    codes: column((row) => row.codes.map((code) => code.slice("N2I-".length)).join(" ")),
-    reason: column((row) => row.reason),
-  };
+function listedMachine(machine: Reported["machine"]): ListedMachine {
+  const { bm_node_id, verdict, uuid, address, instance, host, reason, instance_uuid } = machine;
+  const text = (value: string | null): string => visible(value ?? "");
+  return [
+    ...([bm_node_id, VERDICTS.indexOf(verdict), text(uuid), text(address)] as const),
+    ...([text(instance), text(host), text(reason), text(instance_uuid), codesOf(machine)] as const),
+  ];
+}
+
+function codesOf({ codes }: Reported["machine"]): string {
+  return codes.map((code) => code.slice("N2I-".length)).join(" ");
 }
 
 /** @param indexes origins of the block with their indexes, to which new ones are added */
@@ -98,7 +95,7 @@ type Assets = ReturnType<typeof pageAssets>;
 interface PageView {
   readonly facts: ReportFacts;
   /** Machines to show without scripts, those that need attention first. */
-  readonly first: readonly ReportMachine[];
+  readonly first: readonly Reported["machine"][];
   /** Every machine, packed. */
   readonly machines: () => AsyncIterable<string>;
 }
@@ -168,7 +165,7 @@ const TITLES = [
   "Findings, or why not",
 ] as const;
 
-function machinesSection({ plan, totals }: ReportFacts, first: readonly ReportMachine[]): string {
+function machinesSection({ plan, totals }: ReportFacts, first: PageView["first"]): string {
   const rows = first.map(rowMarkup).join("\n");
   const { machines } = plan.counts;
   const verdicts = VERDICTS.filter((verdict) => plan.counts.verdicts[verdict] > 0);
@@ -203,10 +200,10 @@ function select(id: string, title: string, values: readonly string[]): string {
   return `<label>${title} <select id="by-${id}"><option value="*">all</option>${options.join("")}</select></label>`;
 }
 
-function rowMarkup(machine: ReportMachine): string {
-  const { bm_node_id, verdict, uuid, address, instance, host, reason, codes } = machine;
+function rowMarkup(machine: Reported["machine"]): string {
+  const { bm_node_id, verdict, uuid, address, instance, host, reason } = machine;
   const cells = [address, instance, host].map((value) => `<td>${isolated(value ?? "")}</td>`);
-  const cause = reason ?? codes.map((code) => code.slice("N2I-".length)).join(" ");
+  const cause = reason ?? codesOf(machine);
   return `<tr><td class="number">${bm_node_id}</td><td><span class="verdict ${verdict}">${verdict}</span></td><th scope="row" class="code">${escaped(uuid ?? "no uuid")}</th>${cells.join("")}<td>${isolated(cause)}</td></tr>`;
 }
 

@@ -1,13 +1,7 @@
 import { counted, duration } from "../../../lib/text.ts";
 import { FINDINGS, type FindingCode } from "../../../model/findings.ts";
 import { hostRows, nightRows, openOf, undoLines, verdictRows } from "../markdown.ts";
-import type {
-  AcceptedGroup,
-  FoundGroup,
-  NightStep,
-  NovaTotals,
-  ReportFacts,
-} from "../rules/facts.ts";
+import type { ReportFacts } from "../report.ts";
 import { nightText, second } from "../rules/window.ts";
 import { type Cell, cell, code, escaped, isolated, section, table } from "./markup.ts";
 
@@ -99,7 +93,8 @@ function findings({ totals }: ReportFacts): string {
   return tableSection("Findings", [...titles, "Meaning and action"], rows);
 }
 
-function findingCells({ code: of, severity }: FoundGroup | AcceptedGroup): readonly Cell[] {
+function findingCells(one: ReportFacts["totals"]["accepted" | "found"][number]): readonly Cell[] {
+  const { code: of, severity } = one;
   return [
     { markup: filterLink(of, of), of: "code" },
     { markup: `<span class="${severity}">${MARKS[severity]} ${severity}</span>` },
@@ -150,7 +145,7 @@ function nova({ nova: totals }: ReportFacts): string {
 }
 
 /** Findings in Nova's own rows, without a machine. */
-function novaFound({ findings: found, counts }: NovaTotals): string {
+function novaFound({ findings: found, counts }: NonNullable<ReportFacts["nova"]>): string {
   if (found.length === 0) return "";
   const rows = found.map((one) => [code(one.code), cell(one.place), cell(one.message)]);
   const more = counts.findings - found.length;
@@ -226,7 +221,7 @@ function bar(severity: string, open: number, accepted: number, most: number): st
   );
 }
 
-function span(night: readonly NightStep[], at: number): string {
+function span(night: ReportFacts["night"], at: number): string {
   const [step, total] = [night[at], night.at(-1)?.ends ?? 0];
   if (step === undefined || total === 0) return "";
   const [x, width] = [(96 * step.begins) / total, Math.max(0.7, (96 * step.seconds) / total)];

@@ -1,9 +1,8 @@
 import { counted } from "../../../lib/text.ts";
 import type { PlanCounts, PlanHeader } from "../../../model/artefact.ts";
-import { blocks, FINDINGS, type FindingCode } from "../../../model/findings.ts";
-import { stepsOf } from "../../../model/nova/nova-plan.ts";
+import { blocks, FINDINGS, type FindingCode, type Severity } from "../../../model/findings.ts";
+import { type NovaPlanCounts, stepsOf } from "../../../model/nova/nova-plan.ts";
 import { isLoaded, type PlannedMachine } from "../../../model/plan.ts";
-import type { AcceptedGroup, FoundGroup, NovaTotals, ReportFacts, Totals } from "./facts.ts";
 
 /** At most this many machines of a group are named. */
 const EXAMPLES = 3;
@@ -12,13 +11,18 @@ const REASONS = 100;
 const OTHER = "other reasons";
 const RANK = { blocks: 0, warning: 1, note: 2 } as const;
 
-type Mutable<T> = { -readonly [key in keyof T]: T[key] };
-type Group = Mutable<FoundGroup> & { examples: string[]; times: number };
+/** An accepted finding with the operator's reason. */
+interface AcceptedGroup {
+  readonly code: FindingCode;
+  readonly severity: Severity;
+  readonly reason: string;
+  machines: number;
+}
 
 /** Counts machines in a stream. Memory depends on codes, hosts and reasons, not on machines. */
 export function createTotals() {
-  const found = new Map<FindingCode, Group>();
-  const accepted = new Map<string, Mutable<AcceptedGroup>>();
+  const found = new Map<FindingCode, ReturnType<typeof newGroup>>();
+  const accepted = new Map<string, AcceptedGroup>();
   const skipped = new Map<string, number>();
   const hosts = new Map<string | null, ReturnType<typeof newHost>>();
   let risky = 0;
@@ -39,7 +43,7 @@ export function createTotals() {
       if (isLoaded(machine) && isRisky) risky += 1;
     },
     /** @param counts of the plan, which include findings without a machine */
-    end: (counts: PlanCounts): Totals => ({
+    end: (counts: PlanCounts) => ({
       found: foundGroups(found, counts),
       accepted: [...accepted.values()].toSorted(
         (one, other) => RANK[one.severity] - RANK[other.severity] || other.machines - one.machines,
@@ -48,6 +52,7 @@ export function createTotals() {
         .map(([reason, machines]) => ({ reason, machines }))
         .toSorted((one, other) => other.machines - one.machines),
       hosts: [...hosts.values()].toSorted((one, other) => order(one.host ?? "", other.host ?? "")),
+      /** Machines that are loaded because a blocking finding was accepted. */
       risky,
     }),
   };
@@ -65,7 +70,7 @@ function count(counts: Map<string, number>, key: string): void {
 
 function addFindings(
   { uuid, bm_node_id, verdict, findings }: PlannedMachine,
-  found: Map<FindingCode, Group>,
+  found: Map<FindingCode, ReturnType<typeof newGroup>>,
 ): void {
   for (const code of new Set(findings.map((one) => one.code))) {
     const group = found.get(code) ?? newGroup(code);
@@ -83,15 +88,19 @@ function addFindings(
   }
 }
 
-function newGroup(code: FindingCode): Group {
-  const counts = { machines: 0, open: 0, accepted: 0, elsewhere: 0, times: 0 };
-  return { code, severity: FINDINGS[code].severity, ...counts, examples: [] };
+function newGroup(code: FindingCode) {
+  return {
+    ...{ code, severity: FINDINGS[code].severity, machines: 0, accepted: 0, times: 0 },
+    /** Machines that are not skipped, without an acceptance. */
+    open: 0,
+    /** Number of findings without a machine. */
+    elsewhere: 0,
+    /** UUIDs of the first open machines. */
+    examples: [] as string[],
+  };
 }
 
-function addAccepted(
-  { findings }: PlannedMachine,
-  accepted: Map<string, Mutable<AcceptedGroup>>,
-): void {
+function addAccepted({ findings }: PlannedMachine, accepted: Map<string, AcceptedGroup>): void {
   const unique = new Map(
     findings
       .filter((one) => !blocks(one) && one.accepted !== undefined)
@@ -107,9 +116,9 @@ function addAccepted(
 
 /** Worst first. The plan's count also includes findings without a machine. */
 function foundGroups(
-  found: ReadonlyMap<FindingCode, Group>,
+  found: ReadonlyMap<FindingCode, ReturnType<typeof newGroup>>,
   { findings }: PlanCounts,
-): readonly FoundGroup[] {
+) {
   return Object.entries(findings)
     .map(([name, times]) => {
       const code = name as FindingCode; // the plan was checked by its digest
@@ -141,15 +150,19 @@ export interface CurrentState {
 interface Judged {
   readonly header: PlanHeader;
   readonly counts: PlanCounts;
-  readonly totals: Totals;
-  readonly nova: Pick<NovaTotals, "counts"> | null;
+  readonly totals: ReturnType<ReturnType<typeof createTotals>["end"]>;
+  readonly nova: { readonly counts: NovaPlanCounts } | null;
   /** The plan was made from the run's snapshot. */
   readonly fresh: boolean;
   readonly status: CurrentState;
 }
 
 /** Whether the plan can be applied: one sentence with numbers, and further facts. */
-export function judge(judged: Judged): ReportFacts["verdict"] {
+export function judge(judged: Judged): {
+  readonly level: "ready" | "risks" | "not-ready";
+  readonly title: string;
+  readonly lines: readonly string[];
+} {
   const { counts, status } = judged;
   const [stops, risks] = [stopsOf(judged), risksOf(judged)];
   const isRisky = stops.length + risks.length > 0;

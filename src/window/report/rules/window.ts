@@ -1,7 +1,7 @@
 import { counted, duration } from "../../../lib/text.ts";
 import { type TakeOverPace, USUAL_PACE } from "../../../model/handover.ts";
 import type { Unrehearsed } from "../../../model/rehearsal.ts";
-import type { Measured, NightStep, RanCommand, ReportFacts, WindowStep } from "./facts.ts";
+import type { Measured, RanCommand } from "./facts.ts";
 
 interface Forecast {
   readonly machines: number;
@@ -15,6 +15,26 @@ interface Forecast {
   readonly staged?: boolean;
   readonly pace: TakeOverPace;
   readonly measured: Measured;
+}
+
+interface WindowStep {
+  readonly name: string;
+  readonly by: "command" | "hand";
+  /** Null: unknown. */
+  readonly seconds: number | null;
+  /** `measured` in this run; `given` by an option; `estimate`: neither; `unknown`. */
+  readonly basis: "measured" | "given" | "estimate" | "unknown";
+  /** The source of the figure. */
+  readonly source: string;
+}
+
+/** A step with its start and end, in seconds after the start of the window. */
+interface NightStep extends WindowStep {
+  readonly seconds: number;
+  readonly begins: number;
+  readonly ends: number;
+  /** Seconds of the rollback after this step. */
+  readonly back: number;
 }
 
 /** The expected duration of one command, with the source of the figure. */
@@ -148,7 +168,7 @@ interface NightFacts extends Forecast {
   readonly staged: boolean;
 }
 
-type PlannedWindow = NonNullable<ReportFacts["window"]>;
+type PlannedWindow = ReturnType<typeof plannedWindow>;
 
 const DAY = 24 * 60;
 const HAND = "estimate for the work by hand (manual: night)";
@@ -220,8 +240,8 @@ function byHand(name: string, seconds: number): WindowStep {
   return { name, by: "hand", seconds, basis: "estimate", source: HAND };
 }
 
-/** Parses `02:00-05:00`. A window whose end is not after its start ends on the next day. */
-export function plannedWindow(text: string): PlannedWindow {
+/** `02:00-05:00` in minutes after midnight. If it passes midnight, `to` is after 24:00. */
+export function plannedWindow(text: string) {
   const [hour = 0, minute = 0, toHour = 0, toMinute = 0] = text.split(/[:-]/).map(Number);
   const [from, to] = [hour * 60 + minute, toHour * 60 + toMinute];
   return { from, to: to > from ? to : to + DAY };

@@ -6,7 +6,6 @@ import { duration } from "../../../../src/lib/text.ts";
 import { finding } from "../../../../src/model/findings.ts";
 import { USUAL_PACE, WINDOW_PACE } from "../../../../src/model/handover.ts";
 import type { PlannedMachine } from "../../../../src/model/plan.ts";
-import type { Totals } from "../../../../src/window/report/rules/facts.ts";
 import {
   type CurrentState,
   createTotals,
@@ -32,7 +31,7 @@ const ASKED = {
   measured: { ran: [], loaded: null, handed: null },
 };
 
-function totalsOf(machines: readonly PlannedMachine[]): Totals {
+function totalsOf(machines: readonly PlannedMachine[]) {
   const tally = createTotals();
   for (const machine of machines) tally.add(machine);
   return tally.end(COUNTS);

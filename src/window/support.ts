@@ -11,12 +11,6 @@ import type { Sink } from "../run/sink.ts";
 import { VERSION } from "../run/version.ts";
 import { REHEARSAL } from "./rehearse/rehearsal-file.ts";
 
-export interface SupportOptions {
-  readonly run: string;
-  /** The archive. Default: `RUN-support.tar.gz` in the working folder. */
-  readonly to?: string;
-}
-
 /** Files that this tool writes to a run, with sealed secrets. */
 const RUN_FILES =
   /^((rehearsal\/)?(snapshot|power|journal|log|window)\.jsonl|(rehearsal\/)?(run\.json|planned\.json|connections\.yaml|verified\.json|inner-run|run\.place)|report\.html|rehearsal\.json|plan-[0-9a-f]{12}\/([a-z-]+\.jsonl|plan\.json))$/;
@@ -28,9 +22,10 @@ const TAR_TIMEOUT_MS = 30 * 60_000;
 /**
  * Packs a run's artifacts, journal and log for a bug report. Excludes the key of its secrets, and
  * all files of other origin.
+ * @param to the archive. Default: `RUN-support.tar.gz` in the working folder
  * @throws MigrationError N2I-E100 if the archive exists, N2I-E110, N2I-E120, N2I-E400
  */
-export async function support(options: SupportOptions, sink: Sink) {
+export async function support(options: { readonly run: string; readonly to?: string }, sink: Sink) {
   const run = await openRun(options.run, { create: false, inner: true });
   const { cwd, onInterrupt } = processContext();
   const path = resolve(cwd(), options.to ?? `${basename(run.path)}-support.tar.gz`);

@@ -1,6 +1,7 @@
 import { rowsOf, type View } from "../../lib/table/table.ts";
-import { counted, duration } from "../../lib/text.ts";
+import { counted } from "../../lib/text.ts";
 import type { Rehearsal, RehearsedRefusal } from "../../model/rehearsal.ts";
+import { stageTimes } from "../../window/rehearse/rehearsal-file.ts";
 import { butFor } from "../../window/report/rules/window.ts";
 
 export function rehearsalView({ stages }: Pick<Rehearsal, "stages">): View {
@@ -17,7 +18,7 @@ function rounded(figure: number): number {
 }
 
 export function rehearsalText(found: Rehearsal): readonly string[] {
-  const { refusals, nova, as_before, held: passed, copies } = found;
+  const { refusals, nova, as_before, held: passed, copies, stages } = found;
   const back =
     as_before === null
       ? []
@@ -26,12 +27,17 @@ export function rehearsalText(found: Rehearsal): readonly string[] {
             ? "Rollback: every row in the copies is the same as before."
             : "Rollback: the copies are NOT the same as before.",
         ];
+  const times = stageTimes(stages);
+  const expected =
+    times.length === 0
+      ? []
+      : [`Expected duration in the window, without waits for services: ${times.join(", ")}.`];
   const drop = `Drop the copies, which contain passwords: ${copies.join(", ")}. To rehearse again, restore them first.`;
   const end = passed
     ? `The rehearsal succeeded${butFor(nova)}: the copies match the plan, and no step was refused.`
     : "The rehearsal failed: see above.";
   return [
-    ...[...refusals.map(refusalText), ...back, ...forecast(found)],
+    ...[...refusals.map(refusalText), ...back, ...expected],
     ...[...novaText(nova), RIGHTS, drop, end],
   ];
 }
@@ -55,16 +61,4 @@ const RIGHTS = "Privileges on the plan's databases are not rehearsed. check test
 function refusalText({ stage, code, message, fix, went_on }: RehearsedRefusal): string {
   const on = went_on === null ? "" : ` It was rehearsed ${went_on}.`;
   return `${stage} would be refused: ${code} ${message}. ${fix}${on}`;
-}
-
-function forecast({ stages }: Rehearsal): readonly string[] {
-  const durations = ["apply", "verify", "rollback"].flatMap((name) => {
-    const found = stages.find(({ stage }) => stage === name);
-    return found === undefined || /^refused/.test(found.result)
-      ? []
-      : [`${name} ${duration(found.seconds)}`];
-  });
-  return durations.length === 0
-    ? []
-    : [`Expected duration in the window, without waits for services: ${durations.join(", ")}.`];
 }

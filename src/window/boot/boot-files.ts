@@ -37,11 +37,6 @@ export interface BootMachine {
   readonly request: BootRequest;
 }
 
-interface StagedMachine {
-  readonly id: string;
-  readonly steps: readonly BootStep[];
-}
-
 export interface BootPosition extends Position {
   /** Paths to change, or changed. */
   readonly paths: readonly string[];
@@ -52,18 +47,14 @@ export interface BootPosition extends Position {
 
 /** Finds missing boot files, read-only. */
 export async function inspectBoot(
-  machines: readonly BootMachine[],
-  { tree, from, served }: BootLocation,
-): Promise<readonly BootPosition[]> {
-  return Promise.all(
-    machines.map(async ({ request }): Promise<BootPosition> => {
-      if ("reason" in request) return { is: "other", paths: [], reason: request.reason };
-      const prepared = await prepare(request, tree, from, served);
-      const { changes, reason } = prepared;
-      const is = reason !== null ? "other" : changes.length === 0 ? "after" : "before";
-      return { is, paths: changes.map(({ path }) => path), reason, prepared };
-    }),
-  );
+  { request }: BootMachine,
+  location: BootLocation,
+): Promise<BootPosition> {
+  if ("reason" in request) return { is: "other", paths: [], reason: request.reason };
+  const prepared = await prepare(request, location);
+  const { changes, reason } = prepared;
+  const is = reason !== null ? "other" : changes.length === 0 ? "after" : "before";
+  return { is, paths: changes.map(({ path }) => path), reason, prepared };
 }
 
 /** Stages missing boot files. Machines share folders, so they are inspected one at a time. */
@@ -71,7 +62,7 @@ export function stagingPart(at: BootLocation, seal: Seal): WindowPart<BootMachin
   const { root } = at.tree;
   return {
     ...{ name: bootPart(root), size: 1 },
-    inspect: (changes) => inspectBoot(changes, at),
+    inspect: (changes) => Promise.all(changes.map((change) => inspectBoot(change, at))),
     async perform({ id }, position, begin) {
       const { prepared } = position;
       if (prepared === undefined) throw new Error(`${id} has no boot files to stage`);
@@ -89,14 +80,17 @@ export function stagingPart(at: BootLocation, seal: Seal): WindowPart<BootMachin
 }
 
 /** Rolls back staged files of a tree, last step first. Changed files are skipped. */
-export function unstagingPart({ root }: Tree, seal: Seal): WindowPart<StagedMachine, BootPosition> {
+export function unstagingPart(
+  { root }: Tree,
+  seal: Seal,
+): WindowPart<{ readonly id: string; readonly steps: readonly BootStep[] }, BootPosition> {
   return {
     ...{ name: bootPart(root), size: 1 },
     // Each file is inspected when it is changed, with its folder open, because an earlier read may
     // be stale.
     inspect: (changes) =>
       Promise.resolve(
-        changes.map(({ steps }) => ({ is: "before", ...positionOf(steps, new Map()) })),
+        changes.map(({ steps }) => ({ is: "before", paths: pathsIn(steps), reason: null })),
       ),
     async perform({ id, steps }, _, begin) {
       await begin();
@@ -113,19 +107,16 @@ export function unstagingPart({ root }: Tree, seal: Seal): WindowPart<StagedMach
         if (typeof undone === "object") conflicts.set(step.path, undone.conflict);
         await failpoint("boot.step");
       }
-      if (conflicts.size === 0) return { is: "after", ...positionOf(steps, conflicts) };
-      const rest = observedOf(steps.filter(({ path }) => conflicts.has(path)));
-      return { is: "other", ...positionOf(steps, conflicts), remainder: rest };
+      const paths = pathsIn(steps);
+      if (conflicts.size === 0) return { is: "after", paths, reason: null };
+      const remainder = observedOf(steps.filter(({ path }) => conflicts.has(path)));
+      return { is: "other", paths, reason: [...conflicts.values()].join("; "), remainder };
     },
   };
 }
 
-function positionOf(
-  steps: readonly BootStep[],
-  conflicts: ReadonlyMap<string, string>,
-): Pick<BootPosition, "paths" | "reason"> {
-  const reason = conflicts.size > 0 ? [...conflicts.values()].join("; ") : null;
-  return { paths: steps.map(({ path }) => path), reason };
+function pathsIn(steps: readonly BootStep[]): readonly string[] {
+  return steps.map(({ path }) => path);
 }
 
 interface Ready {
@@ -173,9 +164,7 @@ function instanceOf({ instance_uuid, extra }: Row): string {
 /** Compares a tree with the boot files of a machine. @returns the changes, or why there are none */
 async function prepare(
   { required, host }: Extract<BootRequest, { required: RequiredBoot }>,
-  tree: Tree,
-  from: readonly Tree[],
-  served: string,
+  { tree, from, served }: BootLocation,
 ) {
   const { node, boot } = required;
   const config = `${node}/config`;

@@ -116,9 +116,6 @@ async function oldServers(plan: Lines): Promise<string | null> {
 
 type Lines = AsyncIterable<readonly PlannedMachine[]>;
 
-/** Machines to inspect at once if none is staged. */
-const CONCURRENT = 32;
-
 /** Machines with an instance to boot. */
 async function* machinesOf(plan: Lines): AsyncGenerator<readonly BootMachine[]> {
   for await (const batch of plan)
@@ -131,21 +128,24 @@ async function* machinesOf(plan: Lines): AsyncGenerator<readonly BootMachine[]> 
 
 async function previewStaging(plan: Lines, location: BootLocation): Promise<readonly BootRow[]> {
   const rows: BootRow[] = [];
-  for await (const batch of regroup(machinesOf(plan), CONCURRENT))
-    for (const [at, position] of (await inspectBoot(batch, location)).entries()) {
+  for await (const batch of regroup(machinesOf(plan), 32)) {
+    const inspected = batch.map(async (machine) => {
+      const position = await inspectBoot(machine, location);
       const { is } = position;
       const state = is === "other" ? "left" : is === "after" ? "ready" : "to stage";
-      rows.push(rowOf(position, state, batch[at]));
-    }
+      return rowOf(position, state, machine);
+    });
+    rows.push(...(await Promise.all(inspected)));
+  }
   return rows;
 }
 
-type MachineName = { readonly id?: string; readonly bm_node_id?: number };
+type MachineName = { readonly id: string; readonly bm_node_id?: number };
 
 function rowOf(
   { paths, reason }: Pick<BootPosition, "paths" | "reason">,
   state: BootRow["state"],
-  { id = "", bm_node_id = 0 }: MachineName = {},
+  { id, bm_node_id = 0 }: MachineName,
 ): BootRow {
   return { uuid: id, bm_node_id, state, changes: paths, reason };
 }
@@ -215,14 +215,14 @@ async function verifyStaged(
   };
   const rows: BootRow[] = [];
   for await (const batch of machinesOf(plan))
-    for (const { id, bm_node_id, request } of batch) {
+    for (const { request, ...machine } of batch) {
       const wrong =
         "reason" in request
           ? [request.reason]
           : await stumbles(request.required, server, [served, tree.root]);
       const broken = "reason" in request ? "left" : "stumbles";
       const state = wrong.length > 0 ? broken : "ready";
-      rows.push({ uuid: id, bm_node_id, state, changes: [], reason: wrong.join("; ") || null });
+      rows.push(rowOf({ paths: [], reason: wrong.join("; ") || null }, state, machine));
     }
   if (rows.length === 0)
     throw new MigrationError(

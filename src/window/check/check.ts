@@ -226,9 +226,6 @@ async function ofCloud(cloud: Database | null, nodes: Nodes) {
   return { computes, classless };
 }
 
-/** Seconds for a call to Glance. */
-const LIMIT = 60;
-
 /** Deploy images and images of instances. A failure of Glance becomes a row. */
 async function askGlance(
   options: RestOptions,
@@ -239,7 +236,7 @@ async function askGlance(
   for (const { deleted, image } of nova === null || "refused" in nova ? [] : nova.instances)
     if (!deleted && image !== null) ids.add(image);
   try {
-    return await imageStatuses(cloudFor(options), LIMIT * 1000, [...ids]);
+    return await imageStatuses(cloudFor(options), 60_000, [...ids]);
   } catch (error) {
     if (!(error instanceof MigrationError)) throw error;
     return { refused: { code: error.code, message: error.message, fix: error.fix } };

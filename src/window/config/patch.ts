@@ -4,9 +4,6 @@ import { shellArgument } from "../../lib/text.ts";
 import { mayContainSecret } from "../../model/secret.ts";
 import { PLACEHOLDER } from "../../model/settings.ts";
 
-/** Lines of context, as in `diff -u`. */
-const CONTEXT = 3;
-const MASKED = "(masked)";
 /** An empty assignment, or one of the placeholder. */
 const EMPTY = new RegExp(`[=:]\\s*(?:${PLACEHOLDER})?\\s*$`);
 const NO_END = "\\ No newline at end of file";
@@ -39,14 +36,12 @@ export function settingsPatch(name: string, text: string, edits: readonly Edit[]
   // A last line without an end would differ from the same line with one.
   const terminated = text === "" || text.endsWith("\n") ? text : `${text}\n`;
   const patch = structuredPatch(name, name, terminated, changed(terminated), undefined, undefined, {
-    context: CONTEXT,
+    context: 3,
   });
-  const view = {
-    hidden: hiddenLines(text),
-    open: terminated === text ? 0 : terminated.split("\n").length - 1,
-    edited: new Set(edits.map(lineOf)),
-  };
-  const hunks = patch.hunks.flatMap((hunk) => visibleParts(hunk, view));
+  const hidden = hiddenLines(text);
+  const open = terminated === text ? 0 : terminated.split("\n").length - 1;
+  const edited = edits.map(lineOf);
+  const hunks = patch.hunks.flatMap((hunk) => visibleParts(hunk, hidden, open, edited));
   return formatPatch({ ...patch, hunks }, FILE_HEADERS_ONLY);
 }
 
@@ -69,30 +64,23 @@ function unfit(line: string): boolean {
   return (!isName && mayContainSecret(line)) || /:\/\/[^/\s]*@|[^\P{C}\t\r\n]|\uFFFD/u.test(line);
 }
 
-interface View {
-  readonly hidden: ReadonlySet<number>;
-  /** The number of a last line without an end, or 0. */
-  readonly open: number;
-  /** Lines of the edits, which have no secret and must stay readable for `patch`. */
-  readonly edited: ReadonlySet<string>;
-}
-
-/** A line of a hunk, with the note about a missing line end. */
-interface Entry {
-  readonly line: string;
-  readonly remark: readonly string[];
-}
-
+/** Lines of a hunk, each with the note about a missing line end, from these line numbers. */
 interface Part {
   readonly old: number;
   readonly now: number;
-  readonly entries: Entry[];
+  readonly entries: (readonly [line: string, ...remark: string[]])[];
 }
 
-/** Splits a hunk at hidden context. Each part has equal context before and after. */
+/**
+ * Splits a hunk at hidden context. Each part has equal context before and after.
+ * @param open the number of a last line without an end, or 0
+ * @param edited lines of the edits, which have no secret and must stay readable for `patch`
+ */
 function visibleParts(
   { oldStart, newStart, lines }: StructuredPatchHunk,
-  { hidden, open, edited }: View,
+  hidden: ReadonlySet<number>,
+  open: number,
+  edited: readonly string[],
 ): readonly StructuredPatchHunk[] {
   let part: Part = { old: oldStart, now: newStart, entries: [] };
   const parts = [part];
@@ -106,15 +94,13 @@ function visibleParts(
       parts.push(part);
     } else if (isContext && ends) {
       const text = line.slice(1);
-      part.entries.push({ line: `-${text}`, remark: [NO_END] }, { line: `+${text}`, remark: [] });
+      part.entries.push([`-${text}`, NO_END], [`+${text}`]);
     } else {
       const replaced = line.startsWith("-");
-      const added = line.startsWith("+") && !edited.has(line.slice(1).trimEnd());
+      const added = line.startsWith("+") && !edited.includes(line.slice(1).trimEnd());
       const secret = replaced ? hidden.has(old) : added && unfit(line.slice(1));
-      part.entries.push({
-        line: secret && !EMPTY.test(line) ? `${line.slice(0, 1)}${MASKED}` : line,
-        remark: replaced && old === open ? [NO_END] : [],
-      });
+      const text = secret && !EMPTY.test(line) ? `${line.slice(0, 1)}(masked)` : line;
+      part.entries.push(replaced && old === open ? [text, NO_END] : [text]);
     }
     if (!line.startsWith("+")) old += 1;
     if (!line.startsWith("-")) now += 1;
@@ -122,7 +108,7 @@ function visibleParts(
   return parts.filter(({ entries }) => entries.some(isChange)).map(toHunk);
 }
 
-function isChange({ line }: Entry): boolean {
+function isChange([line]: Part["entries"][number]): boolean {
   return !line.startsWith(" ");
 }
 
@@ -131,47 +117,35 @@ function toHunk({ old, now, entries }: Part): StructuredPatchHunk {
   const [first, last] = [entries.findIndex(isChange), entries.findLastIndex(isChange)];
   const context = Math.min(first, entries.length - 1 - last);
   const hunk = entries.slice(first - context, last + context + 1);
-  const count = (sign: string): number => hunk.filter(({ line }) => !line.startsWith(sign)).length;
+  const count = (sign: string): number => hunk.filter(([line]) => !line.startsWith(sign)).length;
   return {
     oldStart: old + first - context,
     newStart: now + first - context,
     oldLines: count("+"),
     newLines: count("-"),
-    lines: hunk.flatMap(({ line, remark }) => [line, ...remark]),
+    lines: hunk.flat(),
   };
 }
 
-/** A line of a configuration file with its section. */
-interface Line {
-  /** Including its line end. */
-  readonly text: string;
-  readonly section: string | null;
-  /** Key that it starts or continues. Null for other lines. */
-  readonly key: string | null;
-  /** Key in a comment: `#compute_driver=<None>`. */
-  readonly sample: string | null;
-  /** Continues the previous line's value. */
-  readonly more: boolean;
-}
-
-/** The lines of a file that oslo.config has already parsed. */
-function linesOf(text: string): readonly Line[] {
+/** The lines of a file that oslo.config has already parsed, with their line ends. */
+function linesOf(text: string) {
   let section: string | null = null;
   let key: string | null = null;
   return (text.match(/[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+$/g) ?? []).map((line) => {
     const bare = line.trimEnd();
-    const plain = { text: line, key: null, sample: null, more: false };
-    if (/^[ \t]/.test(bare)) return { ...plain, section, key, more: true };
-    key = null;
-    if (/^[#;]/.test(bare)) {
-      const [, sample = null] = /^[#;]\s?([\w-]+)\s*[=:]/.exec(bare) ?? [];
-      return { ...plain, section, sample };
-    }
+    /** Continues the value of the previous line. */
+    const more = /^[ \t]/.test(bare);
+    const isComment = /^[#;]/.test(bare);
+    // The key in a comment: `#compute_driver=<None>`.
+    const [, sample = null] = /^[#;]\s?([\w-]+)\s*[=:]/.exec(bare) ?? [];
+    if (!more) key = null;
     if (bare.startsWith("[")) section = canonical(bare.slice(1, -1));
-    else if (bare !== "") key = bare.slice(0, bare.search(/[=:]/)).trim();
-    return { ...plain, section, key };
+    else if (!more && !isComment && bare !== "") key = bare.slice(0, bare.search(/[=:]/)).trim();
+    return { text: line, section, key, sample, more };
   });
 }
+
+type Line = ReturnType<typeof linesOf>[number];
 
 /** oslo.config ignores case, except for DEFAULT. @source oslo_config/cfg.py */
 function canonical(section: string): string {
@@ -200,30 +174,21 @@ function withEdit(text: string, edit: Edit): string {
   const { section, key } = edit;
   const lines = linesOf(text);
   const end = /\r\n|\n|\r/.exec(text)?.[0] ?? "\n";
-  const line = `${lineOf(edit)}${end}`;
-  const inside = lines.map((one) => one.section === canonical(section));
   const last = (holds: (one: Line) => boolean): number =>
-    lines.findLastIndex((one, at) => inside[at] === true && holds(one));
+    lines.findLastIndex((one) => one.section === canonical(section) && holds(one));
   const set = last((one) => one.key === key && !one.more);
-  if (set >= 0) {
-    const rest = lines.slice(set + 1);
-    const more = rest.findIndex((one) => !one.more);
-    return joined(lines.slice(0, set), line, rest.slice(more < 0 ? rest.length : more), end);
-  }
   const sample = last((one) => one.sample === key);
   const filled = sample >= 0 ? sample : last((one) => one.text.trim() !== "");
-  if (filled >= 0) return joined(lines.slice(0, filled + 1), line, lines.slice(filled + 1), end);
+  const from = set >= 0 ? set : filled >= 0 ? filled + 1 : lines.length;
+  const after = set < 0 ? from : lines.findIndex(({ more }, at) => at > set && !more);
+  const head = textOf(lines.slice(0, from));
+  const open = head !== "" && !/[\r\n]$/.test(head) ? end : "";
   const gap = lines.length === 0 || lines.at(-1)?.text.trim() === "" ? "" : end;
-  return joined(lines, `${gap}[${section}]${end}${line}`, [], end);
+  const title = filled < 0 ? `${gap}[${section}]${end}` : "";
+  const tail = textOf(after < 0 ? [] : lines.slice(after));
+  return `${head}${open}${title}${lineOf(edit)}${end}${tail}`;
 }
 
-function joined(
-  before: readonly Line[],
-  line: string,
-  after: readonly Line[],
-  end: string,
-): string {
-  const head = before.map(({ text }) => text).join("");
-  const open = head !== "" && !/[\r\n]$/.test(head) ? end : "";
-  return `${head}${open}${line}${after.map(({ text }) => text).join("")}`;
+function textOf(lines: readonly Line[]): string {
+  return lines.map(({ text }) => text).join("");
 }

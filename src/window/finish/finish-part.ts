@@ -25,9 +25,7 @@ import { clearedOf } from "../../run/finished.ts";
 import { AGAIN, isTakenOver, lockedBy, type PlannedNode } from "../handover/rules/judge.ts";
 
 /** A machine whose protection is removed or restored. */
-interface GuardChange {
-  readonly id: string;
-  readonly node: GuardedNode;
+interface GuardChange extends GuardedNode {
   /** Fields that this run cleared, for a rollback. */
   readonly cleared: ReadonlySet<string>;
 }
@@ -80,11 +78,11 @@ export function toClear(
 }
 
 /** Restores protection, if it is unchanged since finish and the instance is the same. */
-function toRestore({ node, cleared }: GuardChange, current: Guarded | undefined): GuardPosition {
+function toRestore(node: GuardChange, current: Guarded | undefined): GuardPosition {
   const nothing = { current, change: {}, hasGuard: false, reason: null, trouble: null };
   const fine = { ...nothing, is: "after" } as const;
   if (current === undefined) return fine;
-  const guards = guardsOf(node, cleared);
+  const guards = guardsOf(node, node.cleared);
   const { protected_reason = null } = guards;
   const change: Partial<Guards> = {
     ...(guards.protected === true && !current.protected && { protected: true, protected_reason }),
@@ -110,7 +108,7 @@ function partOf(guard: Guard, undo: boolean): WindowPart<GuardChange, GuardPosit
       const observed = await guard.observe(changes.map(({ id }) => id));
       return changes.map((change) => {
         const current = observed.get(change.id);
-        return undo ? toRestore(change, current) : toClear(change.node, current);
+        return undo ? toRestore(change, current) : toClear(change, current);
       });
     },
     async perform({ id }, position, begin) {
@@ -167,11 +165,11 @@ export async function* runNodes(
         const spans = near.filter((one) => one.from <= from + at && from + at < one.to);
         return guardedNodes(machine, origins).flatMap((node) => {
           const exists = spans.some(
-            (span) => !wasUndone(ownership, span, machine.uuid ?? "", `node:${node.uuid}`),
+            (span) => !wasUndone(ownership, span, machine.uuid ?? "", `node:${node.id}`),
           );
-          const isOwned = exists && !ownership.refused.has(`node:${node.uuid}`);
-          if (processed.has(node.uuid) || (nth > 0 && !isOwned)) return [];
-          processed.add(node.uuid);
+          const isOwned = exists && !ownership.refused.has(`node:${node.id}`);
+          if (processed.has(node.id) || (nth > 0 && !isOwned)) return [];
+          processed.add(node.id);
           // A machine that the current plan has not loaded counts as missing, like a deleted one.
           return [exists || spans.length === 0 ? node : { ...node, optional: true as const }];
         });
@@ -208,7 +206,7 @@ export async function finish(
       const cleared: ReturnType<typeof clearedFields> = undo ? clearedFields(started) : new Map();
       for await (const batch of plan)
         yield batch.map((node) => {
-          return { id: node.uuid, node, cleared: cleared.get(node.uuid) ?? new Set<string>() };
+          return { ...node, cleared: cleared.get(node.id) ?? new Set<string>() };
         });
     },
     pace: { ...ONE_BY_ONE, concurrency: inFlight, inFlight, lockWait: lockWait * 1000 },
@@ -219,9 +217,9 @@ export async function finish(
   /** `fine` need no change. The plan has `held` in maintenance. No conductor has `untaken`. */
   let [changed, fine, held, untaken] = [0, 0, 0, 0];
   const ends = ({ change, position, made, completed }: Ending<GuardChange, GuardPosition>) => {
-    const { uuid, bm_node_id } = change.node;
+    const { id: uuid, bm_node_id } = change;
     const { is, current, trouble } = position;
-    if (current?.taken === false && isTakenOver(change.node)) untaken += 1;
+    if (current?.taken === false && isTakenOver(change)) untaken += 1;
     if (trouble !== null) skipped.push({ ...trouble, uuid, bm_node_id });
     else if (is === "other") gone.push(uuid);
     else if (made) changed += 1;
@@ -252,7 +250,7 @@ function guardedNodes(
   return records
     .filter(({ resource }) => resource === "node")
     .map(({ row, origins: from }) => ({
-      ...{ uuid: String(row.uuid), bm_node_id, row },
+      ...{ id: String(row.uuid), bm_node_id, row },
       asSite: from.some(isSite),
     }));
 }

@@ -88,9 +88,9 @@ export function previewFinish(options: FinishOptions, sink: Sink): Promise<void>
     const counts = { clear: 0, leave: 0, miss: 0, keep: 0, protect: 0 };
     const rows = async function* (): AsyncGenerator<GuardPreview> {
       for await (const batch of nodes()) {
-        const observed = await guard.observe(batch.map(({ uuid }) => uuid));
+        const observed = await guard.observe(batch.map(({ id }) => id));
         for (const node of batch) {
-          const { uuid, bm_node_id } = node;
+          const { id: uuid, bm_node_id } = node;
           const found = observed.get(uuid);
           const row =
             before === null ? cleared(node, found) : protectedAgain(node, before.get(uuid), found);

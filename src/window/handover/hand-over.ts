@@ -24,19 +24,13 @@ import {
 import { createPacing } from "./rules/pacing.ts";
 import type { createConductorHealth } from "./rules/successors.ts";
 
-/** A staged machine to hand over, or to stage again. */
-export interface HandOverChange {
-  readonly id: string;
-  readonly node: PlannedNode;
-}
-
 export interface HandOverPosition extends Position {
   readonly judged: Judged;
   /** Lines of the conductors' logs about the machine. */
   readonly log: readonly string[];
 }
 
-type HandOverPart = WindowPart<HandOverChange, HandOverPosition>;
+type HandOverPart = WindowPart<PlannedNode, HandOverPosition>;
 
 const BATCH = 128;
 
@@ -54,7 +48,7 @@ export function nodesOf(machine: PlannedMachine): readonly PlannedNode[] {
   const row = nodeOf(records);
   if (!isLoaded(machine) || row === undefined) return [];
   const root = boot && { root: boot.root_uuid };
-  return [{ uuid: String(row.uuid), bm_node_id, row, ...root }];
+  return [{ id: String(row.uuid), bm_node_id, row, ...root }];
 }
 
 export function takeOversOf(machine: PlannedMachine): number {
@@ -65,8 +59,6 @@ export function takeOversOf(machine: PlannedMachine): number {
 export function releasedNodes(entries: Entries): ReadonlySet<string> {
   return new Set(startedChangesIn(entries, HAND_OVER, IRONIC).keys());
 }
-
-const NOTHING = { started: [], taken: [], free: 0 } as const;
 
 /**
  * Ends the maintenance of staged machines and waits for their takeover. Machines without a
@@ -98,7 +90,7 @@ export function handOverPart(
     inProgress.set(id, row);
   };
   const positionOf = (
-    { id, node: { row } }: HandOverChange,
+    { id, row }: PlannedNode,
     observed: ObservedNode | undefined,
     watched: boolean,
   ): HandOverPosition => {
@@ -114,14 +106,14 @@ export function handOverPart(
     ...{ name: HAND_OVER, size: BATCH, room: () => pacing.most(living()) },
     async inspect(changes, watched) {
       const ids = changes.map(({ id }) => id);
-      if (watched) inProgress = new Map(changes.map(({ id, node }) => [id, node.row]));
+      if (watched) inProgress = new Map(changes.map(({ id, row }) => [id, row]));
       if (watched) await inspect();
       const conductors = living();
       const nodes = await observe(ids);
       const positions = changes.map((change) => positionOf(change, nodes.get(change.id), watched));
       if (watched) {
-        const ends = changes.map(({ id, node }, at) => {
-          const used = node.row.provision_state === "active";
+        const ends = changes.map(({ id, row }, at) => {
+          const used = row.provision_state === "active";
           const { taker, reservation } = nodes.get(id) ?? {};
           return { id, used, is: positions[at]?.is, by: taker?.hostname ?? reservation ?? null };
         });
@@ -136,20 +128,21 @@ export function handOverPart(
       }
       return positions;
     },
-    async perform({ id, node }, position, begin) {
+    async perform({ id, row }, position, begin) {
       if (inProgress.size === 0) await inspect();
-      const noConductor = health.reasonNoConductor(node.row);
+      const noConductor = health.reasonNoConductor(row);
       if (noConductor !== null) return ended(id, without(noConductor, "staged"));
       await begin();
-      waits(id, node.row);
+      waits(id, row);
       // If a conductor has reserved the machine, nothing changes, and the watch tries again.
       await clear(id);
       await failpoint("clear.committed");
       return { ...position, is: "partway" };
     },
-    overdue({ id, node }, { judged }) {
-      pacing.inspected({ ...NOTHING, now: now(), conductors: living(), failed: [id] });
-      return ended(id, overdue(node.row, deadline, judged.reason));
+    overdue({ id, row }, { judged }) {
+      const nothing = { started: [], taken: [], free: 0 };
+      pacing.inspected({ ...nothing, now: now(), conductors: living(), failed: [id] });
+      return ended(id, overdue(row, deadline, judged.reason));
     },
   };
   return { ...part, rate: pacing.rate };
@@ -159,7 +152,7 @@ export function handOverPart(
 export function restagePart(handover: Pick<Handover, "observe" | "stage">): HandOverPart {
   const inspect: HandOverPart["inspect"] = async (changes) => {
     const observed = await handover.observe(changes.map(({ id }) => id));
-    return changes.map(({ id, node }) => stagedAgain(node, observed.get(id)));
+    return changes.map((node) => stagedAgain(node, observed.get(node.id)));
   };
   return {
     ...{ name: HAND_OVER, size: BATCH, inspect },

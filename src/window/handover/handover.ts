@@ -29,13 +29,7 @@ import { fieldNames } from "../../systems/ironic-db/current.ts";
 import { createHandover } from "../../systems/ironic-db/handover.ts";
 import { identifyTarget } from "../../systems/ironic-db/open.ts";
 import { follow } from "../../systems/logs/scan.ts";
-import {
-  type HandOverChange,
-  type HandOverPosition,
-  handOverPart,
-  plannedNodes,
-  restagePart,
-} from "./hand-over.ts";
+import { type HandOverPosition, handOverPart, plannedNodes, restagePart } from "./hand-over.ts";
 import {
   isHandedOver,
   type MissingFields,
@@ -145,7 +139,7 @@ export async function release(
   const around = { now: clock.now, notice: tally.notice };
   const part = handOverPart(handover, health, around, pace.deadline / 1000);
   ({ rate } = part);
-  const leg = { part, command: "handover", changes: () => changesOf(plan), pace };
+  const leg = { part, command: "handover", changes: () => plan, pace };
   const handed = tally.end(await runWindow("forward", leg, releasing, tally.ends));
   const minutes = (clock.now() - began) / 60_000;
   const perMinute = rate() === null ? null : (handed.made - handed.waiting) / minutes;
@@ -165,16 +159,10 @@ export async function restage(
   const tally = tallyOf(releasing.progress);
   const part = restagePart(releasing.handover);
   const pace = { ...ONE_BY_ONE, lockWait: lockWait * 1000 };
-  const leg = { part, command: "handover --undo", changes: () => changesOf(plan), pace };
+  const leg = { part, command: "handover --undo", changes: () => plan, pace };
   const handed = tally.end(await runWindow("back", leg, releasing, tally.ends));
   // A conductor's errors about a staged machine no longer matter.
   return { ...handed, noted: [], perMinute: null };
-}
-
-async function* changesOf(
-  plan: AsyncIterable<readonly PlannedNode[]>,
-): AsyncGenerator<readonly HandOverChange[]> {
-  for await (const batch of plan) yield batch.map((node) => ({ id: node.uuid, node }));
 }
 
 /** Counts finished machines, and keeps only those to report. */
@@ -195,8 +183,8 @@ function tallyOf(progress: Releasing["progress"]) {
       notices.push(text);
       progress(last, text);
     },
-    ends(ending: Ending<HandOverChange, HandOverPosition>): void {
-      const { uuid, bm_node_id } = ending.change.node;
+    ends(ending: Ending<PlannedNode, HandOverPosition>): void {
+      const { id: uuid, bm_node_id } = ending.change;
       const { is, judged, log } = ending.position;
       const row = { ...judged, uuid, bm_node_id, ...(log.length > 0 && { log }) };
       if (is !== "after") trouble.push(row);
@@ -255,12 +243,12 @@ export async function verifyTakeover(request: TakeoverRequest, sink: Sink) {
 
 function missingFieldsIn(database: Database, release: Release): MissingFields {
   return async (batch) => {
-    const uuids = batch.map(({ uuid }) => uuid);
-    const filled = await fieldNames(database, release, uuids);
+    const ids = batch.map(({ id }) => id);
+    const filled = await fieldNames(database, release, ids);
     return new Map(
-      batch.map(({ uuid, row, root }) => [
-        uuid,
-        missingKeys(release.doc, row, root ?? null, filled.get(uuid) ?? new Set()),
+      batch.map(({ id, row, root }) => [
+        id,
+        missingKeys(release.doc, row, root ?? null, filled.get(id) ?? new Set()),
       ]),
     );
   };

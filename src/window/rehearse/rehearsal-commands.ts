@@ -8,18 +8,20 @@ import { verifyRun } from "../../migrate/verify/verify.ts";
 import { nameOfRow } from "../../model/artefact.ts";
 import { batchesOf, type Entries, IRONIC } from "../../model/journal.ts";
 import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";
-import type { RehearsedRefusal, RehearsedStage } from "../../model/rehearsal.ts";
+import type { Rehearsal, RehearsedRefusal, RehearsedStage } from "../../model/rehearsal.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import { type Sink, verdictsTo } from "../../run/sink.ts";
 import { loadedIn } from "../report/history.ts";
 
+export type RehearseOptions = Pick<
+  ApplyOptions,
+  | ("run" | "ironicDb" | "novaDb" | "novaApiDb")
+  | ("skipBlocked" | "staged" | "powerMaxAge" | "keyFile")
+>;
+
 interface RehearsalJob {
   /** The run is that of the rehearsal, with its own journal. */
-  readonly options: Pick<
-    ApplyOptions,
-    | ("run" | "ironicDb" | "novaDb" | "novaApiDb" | "leaveNova")
-    | ("skipBlocked" | "staged" | "powerMaxAge" | "keyFile")
-  >;
+  readonly options: RehearseOptions & Pick<ApplyOptions, "leaveNova">;
   /** A digest of all rows of the copies. */
   readonly digest: () => Promise<string>;
   /** Number of machines to load. */
@@ -27,11 +29,11 @@ interface RehearsalJob {
   readonly sink: Sink;
 }
 
-export interface Rehearsed {
+interface Rehearsed {
   readonly stages: RehearsedStage[];
   readonly refusals: RehearsedRefusal[];
-  loaded: { readonly count: number; readonly seconds: number } | null;
-  asBefore: boolean | null;
+  loaded: Rehearsal["loaded"];
+  as_before: Rehearsal["as_before"];
   /** Refusals of apply that the rehearsal overrides. */
   readonly allowed: Partial<ApplyOptions>;
 }
@@ -59,8 +61,11 @@ const OVERRIDES: {
   "N2I-E307": { options: { powerMaxAge: Number.MAX_VALUE }, how: "with the old readings" },
 };
 
-/** Runs the commands until one refuses. @returns false if it was stopped */
-export async function executeAll(job: RehearsalJob, rehearsed: Rehearsed): Promise<boolean> {
+/** Runs the commands until one refuses. @returns null if it was stopped */
+export async function executeAll(job: RehearsalJob): Promise<Rehearsed | null> {
+  const rehearsed: Rehearsed = {
+    ...{ stages: [], refusals: [], loaded: null, as_before: null, allowed: {} },
+  };
   const before = await job.digest();
   const stages: readonly (readonly [string, () => Promise<Ran | null>])[] = [
     ["apply", () => load(job, rehearsed)],
@@ -72,18 +77,18 @@ export async function executeAll(job: RehearsalJob, rehearsed: Rehearsed): Promi
   for (const [stage, work] of stages) {
     const began = Date.now();
     const ran = await work().catch((cause: unknown) => refusedAt(stage, cause, rehearsed));
-    if (ran === null) return false;
+    if (ran === null) return null;
     const seconds = (Date.now() - began) / 1000;
     const rate = ran.seconds === null || ran.seconds <= 0 ? null : ran.rows / ran.seconds;
     const { rows, result } = ran;
     rehearsed.stages.push({ stage, seconds, machines: job.machines, rows, rate, result });
     if (rehearsed.refusals.some((refusal) => refusal.stage === stage && refusal.went_on === null))
-      return true;
+      return rehearsed;
     if (stage === "apply")
       rehearsed.loaded = ran.seconds === null ? null : { count: rows, seconds: ran.seconds };
-    if (stage === "rollback") rehearsed.asBefore = (await job.digest()) === before;
+    if (stage === "rollback") rehearsed.as_before = (await job.digest()) === before;
   }
-  return true;
+  return rehearsed;
 }
 
 /** Records a refusal as a result. Other failures, such as a full disk, are thrown. */

@@ -10,12 +10,11 @@ import { butFor } from "../report/rules/window.ts";
 export const REHEARSAL = "rehearsal";
 /** The result of the last rehearsal. */
 export const REHEARSED = "rehearsal.json";
-const FORMAT = "nova2ironic/rehearsal@1";
 
 /** The result of a run's last rehearsal. Null if there is none, or if the file is invalid. */
 export async function readRehearsal(run: RunFolder): Promise<Rehearsal | null> {
   const note = await readNote(run, REHEARSED);
-  if (!isObject(note) || note.format !== FORMAT) return null;
+  if (!isObject(note) || note.format !== "nova2ironic/rehearsal@1") return null;
   const { at, plan, stages, refusals, held: passed, nova, loaded } = note;
   const isValid =
     [at, plan].every((one) => typeof one === "string") &&
@@ -56,9 +55,15 @@ export function rehearsedText(
     ];
     return `${at}, failed: ${causes.join("; ") || "the copy was not as before after the rollback"}`;
   }
-  const times = ["apply", "verify", "rollback"].flatMap((name) => {
+  return `${at}, held${butFor(nova)}: ${stageTimes(stages).join(", ")}`;
+}
+
+/** The durations of the first stages that were not refused. */
+export function stageTimes(stages: Rehearsal["stages"]): readonly string[] {
+  return ["apply", "verify", "rollback"].flatMap((name) => {
     const found = stages.find(({ stage }) => stage === name);
-    return found === undefined ? [] : [`${name} ${duration(found.seconds)}`];
+    return found === undefined || found.result.startsWith("refused")
+      ? []
+      : [`${name} ${duration(found.seconds)}`];
   });
-  return `${at}, held${butFor(nova)}: ${times.join(", ")}`;
 }

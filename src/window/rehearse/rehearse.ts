@@ -1,7 +1,6 @@
 import { MigrationError } from "../../lib/error.ts";
 import type { Json } from "../../lib/json.ts";
 import { counted } from "../../lib/text.ts";
-import type { ApplyOptions } from "../../migrate/apply/apply.ts";
 import { checkEngine, checkIdentity } from "../../migrate/apply/parts.ts";
 import { type NovaFiles, novaPlanOf } from "../../migrate/hosts/nova-files.ts";
 import { checkNova } from "../../migrate/hosts/nova-target.ts";
@@ -28,14 +27,8 @@ import { identify } from "../../systems/database/identity.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { identifyNova, NOVA_API_TABLES, NOVA_TABLES } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
-import { DONE, executeAll, type Rehearsed } from "./rehearsal-commands.ts";
+import { DONE, executeAll, type RehearseOptions } from "./rehearsal-commands.ts";
 import { REHEARSAL, REHEARSED } from "./rehearsal-file.ts";
-
-export type RehearseOptions = Pick<
-  ApplyOptions,
-  | ("run" | "ironicDb" | "novaDb" | "novaApiDb")
-  | ("skipBlocked" | "staged" | "powerMaxAge" | "keyFile")
->;
 
 /**
  * Runs apply, verify, rollback, apply and verify on copies of Ironic's and Nova's databases that
@@ -63,9 +56,6 @@ export function rehearse(options: RehearseOptions, sink: Sink): Promise<Rehearsa
       `Load ${counted(machines, "machine")} into ${labels.join(", ")}, roll them back and load them again there?`,
     );
     const inner = await makeInnerRun(run, REHEARSAL);
-    const rehearsed: Rehearsed = {
-      ...{ stages: [], refusals: [], loaded: null, asBefore: null, allowed: {} },
-    };
     const job = {
       ...{ machines, sink, digest },
       options: {
@@ -77,28 +67,22 @@ export function rehearse(options: RehearseOptions, sink: Sink): Promise<Rehearsa
       },
     };
     const interrupt = processContext().onInterrupt();
-    try {
-      const ended = await surrounded({ ...processContext(), copies: databases }, () =>
-        executeAll(job, rehearsed),
-      );
-      if (!ended || interrupt.stopping()) return null;
-    } finally {
-      interrupt.end();
-    }
-    const { stages, refusals, asBefore, loaded } = rehearsed;
+    const rehearsed = await surrounded({ ...processContext(), copies: databases }, () =>
+      executeAll(job),
+    ).finally(interrupt.end);
+    if (rehearsed === null || interrupt.stopping()) return null;
+    const { stages, refusals, as_before, loaded } = rehearsed;
     const isDone = stages.every(({ result }) => result === DONE);
     const rehearsal: Rehearsal = {
       ...{ format: "nova2ironic/rehearsal@1", tool: VERSION, at: new Date().toISOString() },
       ...{ by: whoami(), plan: footer.sha256, copies: labels, stages, refusals, nova },
-      ...{ as_before: asBefore, loaded },
-      held: refusals.length === 0 && asBefore === true && isDone,
+      ...{ as_before, loaded },
+      held: refusals.length === 0 && as_before === true && isDone,
     };
     await writeNote(run, REHEARSED, rehearsal as unknown as Json); // texts, numbers and lists of them
     return rehearsal;
   });
 }
-
-type CopyOptions = Pick<ApplyOptions, "ironicDb" | "novaDb" | "novaApiDb">;
 
 /** A database that was restored for a rehearsal. */
 interface Copy {
@@ -119,7 +103,7 @@ interface Copy {
  * databases and for those of running services
  */
 async function openCopies(
-  options: CopyOptions & { readonly ironicDb: string },
+  options: RehearseOptions & { readonly ironicDb: string },
   target: TargetIdentity,
   files: NovaFiles | null,
   seal: Seal,
@@ -148,7 +132,7 @@ async function openCopies(
 /** The rows of Nova that the plan changes, and the reason why they are not rehearsed. */
 function rehearsedNova(
   files: NovaFiles | null,
-  { novaDb, novaApiDb }: CopyOptions,
+  { novaDb, novaApiDb }: RehearseOptions,
 ): Rehearsal["nova"] {
   const rows = files === null ? 0 : stepsOf(files.counts);
   const missing =

@@ -9,9 +9,6 @@ import type { RunFolder } from "../../run/files/run-folder.ts";
 import { processContext } from "../../run/process-context.ts";
 import { inRun } from "../../run/run.ts";
 
-/** In the run's folder. */
-const REPORT = "report.html";
-
 /** The start of a report. A file that starts differently is not overwritten. */
 const REPORT_START =
   /^(<!doctype html>\n<!-- nova2ironic report|# Migration from nova-baremetal to Ironic)/;
@@ -37,7 +34,9 @@ export async function writeReport(
 }
 
 function pathOf(run: string, output: string | undefined): string {
-  return output === undefined ? resolve(run, REPORT) : resolve(processContext().cwd(), output);
+  return output === undefined
+    ? resolve(run, "report.html")
+    : resolve(processContext().cwd(), output);
 }
 
 /** Keeps the packed machines in a temporary file until the text before them is complete. */

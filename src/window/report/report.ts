@@ -33,6 +33,8 @@ export interface Reported {
   readonly planned: PlannedMachine;
 }
 
+type Machines = AsyncIterable<readonly Reported[]>;
+
 /** The report without its machines, which are streamed. */
 export type ReportFacts = Awaited<ReturnType<typeof report>>["facts"];
 
@@ -44,13 +46,7 @@ export type ReportFacts = Awaited<ReturnType<typeof report>>["facts"];
 export async function report(
   options: { readonly run: string; readonly window?: string },
   sink: Sink,
-  take:
-    | ((
-        run: RunFolder,
-        machines: AsyncIterable<readonly Reported[]>,
-        origins: Origins,
-      ) => Promise<void>)
-    | null,
+  take: ((run: RunFolder, machines: Machines, origins: Origins) => Promise<void>) | null,
 ) {
   const window = options.window === undefined ? null : plannedWindow(options.window);
   const run = await openRun(options.run, { create: false });
@@ -64,31 +60,30 @@ export async function report(
   const tally = createTotals();
   const handover = createHandover(plan.footer.sha256, entries);
   const [trouble, fine]: [Reported["machine"][], Reported["machine"][]] = [[], []];
-  const keepSome = (machine: Reported["machine"]): void => {
-    const isFine = ["create", "unchanged", "skipped"].includes(machine.verdict);
-    const list = isFine ? fine : trouble;
-    if (list.length < STATIC_ROWS) list.push(machine);
-  };
   let takeOvers = 0;
   await sink.during(
     "report",
     counts.machines,
     async (progress) => {
       let completed = 0;
-      async function* tallied() {
-        for await (const batch of plan.lines()) {
-          for (const planned of batch) {
+      async function* machines() {
+        const read = take !== null && fresh && snapshot !== null;
+        for await (const batch of reported(plan.lines(), read ? snapshot : null)) {
+          for (const { planned, machine } of batch) {
             tally.add(planned);
             takeOvers += takeOversOf(planned);
             handover?.add(planned);
+            const isFine = ["create", "unchanged", "skipped"].includes(machine.verdict);
+            const list = isFine ? fine : trouble;
+            if (list.length < STATIC_ROWS) list.push(machine);
           }
           completed += batch.length;
           progress(completed);
           yield batch;
         }
       }
-      if (take === null) for await (const _ of tallied());
-      else await take(run, reported(tallied(), fresh ? snapshot : null, keepSome), origins);
+      if (take === null) for await (const _ of machines());
+      else await take(run, machines(), origins);
     },
     () => `${counted(counts.machines, "machine")}`,
   );
@@ -119,7 +114,7 @@ export async function report(
       nextCommand("rollback", options, { all: true }),
     ],
   };
-  // Some machines, those that need attention first. Empty if machines are not reported.
+  // Some machines, those that need attention first.
   return { facts, first: [...trouble, ...fine].slice(0, STATIC_ROWS) };
 }
 
@@ -143,12 +138,9 @@ async function novaTotals(run: RunFolder, plan: Footer<PlanCounts>) {
     }
   const findings: Finding[] = [];
   for await (const batch of files.findings())
-    findings.push(...batch.slice(0, Math.max(0, MOST - findings.length)));
+    findings.push(...batch.slice(0, Math.max(0, 50 - findings.length)));
   return { ...{ counts: files.counts, findings }, groups: [...groups.values()] };
 }
-
-/** At most this many findings of Nova's own rows are listed. */
-const MOST = 50;
 
 /** Groups steps of one table with the same changed columns, or for flavors, steps of one flavor. */
 function groupOf({ table, part, before, after, of }: NovaStep) {
@@ -167,18 +159,20 @@ function groupOf({ table, part, before, after, of }: NovaStep) {
 async function* reported(
   plan: AsyncIterable<readonly PlannedMachine[]>,
   snapshot: Snapshot | null,
-  keepSome: (machine: Reported["machine"]) => void,
 ): AsyncGenerator<readonly Reported[]> {
   const source = snapshot === null ? null : machinesIn(snapshot);
+  /** Reads the snapshot up to the machine with this id. */
+  const find = async (id: number): Promise<Machine | null> => {
+    for (;;) {
+      const { value } = (await source?.next()) ?? {};
+      if (!value || value.node.id === id) return value ?? null;
+    }
+  };
   try {
     for await (const batch of plan) {
       const made: Reported[] = [];
-      for (const planned of batch) {
-        const found = source === null ? null : await machineWith(planned.bm_node_id, source);
-        const machine = machineOf(planned, found);
-        made.push({ planned, machine });
-        keepSome(machine);
-      }
+      for (const planned of batch)
+        made.push({ planned, machine: machineOf(planned, await find(planned.bm_node_id)) });
       yield made;
     }
   } finally {
@@ -189,18 +183,6 @@ async function* reported(
 async function* machinesIn(snapshot: Snapshot): AsyncGenerator<Machine, void> {
   for await (const batch of snapshot.lines())
     for (const line of batch) if (!("orphan" in line)) yield line;
-}
-
-/** Reads the snapshot up to the machine with this id. */
-async function machineWith(
-  id: number,
-  source: AsyncGenerator<Machine, void>,
-): Promise<Machine | null> {
-  for (;;) {
-    const { value, done } = await source.next();
-    if (done === true) return null;
-    if (value.node.id === id) return value;
-  }
 }
 
 function machineOf(planned: PlannedMachine, source: Machine | null) {

@@ -23,7 +23,6 @@ export interface Advice {
 }
 
 const NOTHING = "nothing, because it does not write to any database";
-const AGAIN = "plan and apply, which load the machines again";
 const DONE: Advice = {
   ...{ next: "nothing", reason: "this run is done", takes: "0 s" },
   undo: "rollback --after-finish, as long as the machines have not changed since they were loaded",
@@ -41,7 +40,8 @@ export async function advice(run: RunFolder): Promise<Advice> {
   const { after: _after, note, ...bare } = step;
   const stage = stageOf(step);
   if (stage === null) {
-    const undo = step.command === "show" ? NOTHING : AGAIN;
+    const undo =
+      step.command === "show" ? NOTHING : "plan and apply, which load the machines again";
     return { next: lineOf(bare, files), reason: note ?? "", takes: "not known", undo };
   }
   const { seconds, source } = await expectedIn(run, files, stage);

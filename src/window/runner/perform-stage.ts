@@ -62,15 +62,10 @@ export async function saveDecisions(options: RunCommandOptions): Promise<void> {
 
 export function runAgain(options: RunCommandOptions): string {
   const { hookTimeout } = options;
-  const choices = hookTimeout === HOOK_TIMEOUT ? {} : { hookTimeout };
-  return nextCommand("run", options, { ...pick(options, RUN_OPTIONS), ...choices });
+  const names = ["until", "staged", "skip-blocked", "pause-file", "watch", "wait"];
+  const choices = hookTimeout === 300 ? {} : { hookTimeout };
+  return nextCommand("run", options, { ...pick(options, names), ...choices });
 }
-
-const RUN_OPTIONS: readonly string[] = [
-  ...["until", "staged", "skip-blocked", "pause-file", "watch", "wait"],
-];
-
-const HOOK_TIMEOUT = 300;
 
 /**
  * Plans again if the options changed and the plan was not applied.
@@ -190,7 +185,7 @@ export async function performed(
   }
   const { run, files } = found;
   const base: OptionValues = { run: path, ...optionsOf(step, files) };
-  const polling: Waiting = { every: EVERY, sink, most: runOptions.wait };
+  const polling: Waiting = { every: 5, sink, most: runOptions.wait };
   switch (stage) {
     case "check": {
       const options = await commands.options("check", { run: path, skipBlocked, watch });
@@ -284,6 +279,3 @@ async function renewed(of: RunProgress, files: RunFiles): Promise<number | null>
   if (status !== 0 && status !== 3) return status;
   return (await commands.perform("plan", await commands.options("plan", { run }))) || null;
 }
-
-/** Seconds between two checks of the operator's work. */
-const EVERY = 5;

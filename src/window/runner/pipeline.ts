@@ -19,7 +19,6 @@ import { type NextStep, nextCommand } from "../../run/next.ts";
 export const EXTRACT: NextStep = { command: "extract" };
 export const PLAN: NextStep = { command: "plan" };
 const POWER: NextStep = { command: "power" };
-const SHOW: NextStep = { command: "show" };
 const VERIFY: NextStep = { command: "verify" };
 const RESUME: NextStep = {
   ...{ command: "apply", options: { yes: true } },
@@ -37,9 +36,7 @@ const FINAL: NextStep = {
   ...{ command: "verify", options: { final: true } },
   note: "once the new nova-compute has started",
 };
-const HANDOVER: NextStep = { command: "handover" };
 const FINISH: NextStep = { command: "finish" };
-const DONE = "nothing, this run is done";
 
 /** Options of a step that change its effect. A load continues in the mode in which it began. */
 export function optionsOf({ command, options }: NextStep, { plan, handover }: RunFiles): object {
@@ -59,7 +56,7 @@ export function lineOf(step: NextStep, files: RunFiles): string {
 /** The next command of a run, from its files alone. */
 export function nextOf(files: RunFiles): string {
   const step = nextStepOf(files);
-  if (step === null) return DONE;
+  if (step === null) return "nothing, this run is done";
   const { after } = step;
   const note = after && `if it finds no difference: ${lineOf(after, files)}`;
   return lineOf(note === undefined ? step : { ...step, note }, files);
@@ -102,7 +99,7 @@ const FIX = "fix the causes, or accept them in the site document, then run plan 
 /** The same files would make the same plan. */
 function changeFirst({ hasReadings, outdated }: RunFiles): NextStep {
   if (hasReadings === false) return POWER;
-  return outdated === true ? PLAN : SHOW;
+  return outdated === true ? PLAN : { command: "show" };
 }
 
 /** The next step of a run, from its files alone. Null if it is done. */
@@ -149,7 +146,13 @@ export function unfinished(files: RunFiles) {
     return { reason, fix, next: lineOf(step, files) };
   };
   const back = goOnBack(files);
-  if (back !== null) return refusal(back, `its rollback is not complete: ${back.note}`, BACK_FIRST);
+  // The machines of an unfinished rollback have Nova's old flavors again.
+  if (back !== null)
+    return refusal(
+      back,
+      `its rollback is not complete: ${back.note}`,
+      "Resolve the rows that rollback --plan would leave, then run rollback again. Alternatively, load the other machines again with apply.",
+    );
   const { entries } = journal;
   const step = withNovaRows(afterApply(files, entries, plan), files, entries);
   if (isFirst(step))
@@ -162,10 +165,6 @@ export function unfinished(files: RunFiles) {
 }
 
 export const APPLY_FIRST = "Run apply, then finish again. rollback --node excludes a machine.";
-
-/** Finish refuses an unfinished rollback, whose machines have Nova's old flavors again. */
-const BACK_FIRST =
-  "Resolve the rows that rollback --plan would leave, then run rollback again. Alternatively, load the other machines again with apply.";
 
 /** A stage whose file changed or is missing. The reason is shown before it is replaced. */
 function doneAgain(step: NextStep, file: object, plan: RunFiles["plan"]): NextStep {
@@ -252,7 +251,7 @@ function afterLoad(next: NextStep, { compared = false, ...files }: RunFiles): Ne
   if (next.command !== "verify" || handover === null) return next;
   const after: NextStep =
     handover.released < handover.staged
-      ? HANDOVER
+      ? { command: "handover" }
       : { command: "verify", options: { takeover: true } };
   // If apply stopped during its own verify, its rows were not compared.
   return handover.released === 0 && !compared ? { ...next, after } : after;

@@ -66,10 +66,10 @@ export function createHandover(sha256: string, journal: Entries) {
   return {
     add(line: PlannedMachine): void {
       if (first && line.verdict !== "create") return;
-      for (const { uuid, row } of nodesOf(line)) {
+      for (const { id, row } of nodesOf(line)) {
         if (row.maintenance === true) continue;
         staged += 1;
-        if (releasedUuids.has(uuid)) released += 1;
+        if (releasedUuids.has(id)) released += 1;
         else if (row.provision_state === "active") takeOvers += 1;
       }
     },
@@ -113,15 +113,19 @@ export async function filesOf(
   options: { readonly run: string },
   handover?: HandedCounts | null,
 ) {
-  const snapshot = await orMissingReason(() => openSnapshot(`${run.path}/${SNAPSHOT}`));
+  const snapshot = await orMissingReason(async () => {
+    const { header, footer } = await openSnapshot(`${run.path}/${SNAPSHOT}`);
+    return { counts: footer.footer, sha256: footer.sha256, taken_at: header.taken_at };
+  });
   const plan = await orMissingReason(() => openPlan(`${run.path}/${PLAN}`));
+  const planned = available(plan);
   const journal = await orMissingReason(() => readJournal(run));
   const { entries = [] } = available(journal) ?? {};
   const rows =
     takenBack(entries) === null ? null : await orMissingReason(() => loadedRowsOf(run, entries));
   const back = awayOf({ journal, ...(rows !== null && { rows }) });
   const nova = await orMissingReason(() =>
-    novaStateOf(run, available(plan)?.footer ?? null, entries, back),
+    novaStateOf(run, planned?.footer ?? null, entries, back),
   );
   const boot = await orMissingReason(async () => {
     const trees = stagedTrees(entries);
@@ -130,15 +134,15 @@ export async function filesOf(
   const power = await openPower(`${run.path}/${POWER}`).catch(() => null);
   // Conductors will use other settings than these readings.
   const isRejected =
-    !("missing" in plan) &&
-    requiresPower(plan.footer.footer) &&
-    plan.header.made_from.power?.sha256 === power?.footer.sha256;
+    planned !== null &&
+    requiresPower(planned.footer.footer) &&
+    planned.header.made_from.power?.sha256 === power?.footer.sha256;
   const finish = await orMissingReason(async () => {
     const end = await endOfRun(run);
-    return { end, guards: knowsGuards(available(plan)?.header.target.release ?? "") };
+    return { end, guards: knowsGuards(planned?.header.target.release ?? "") };
   });
-  const isReadable = !("missing" in plan || "missing" in journal);
-  const now = isReadable ? ([run, plan.footer.sha256, journal.entries.length] as const) : null;
+  const isReadable = planned !== null && !("missing" in journal);
+  const now = isReadable ? ([run, planned.footer.sha256, entries.length] as const) : null;
   const verified = now === null ? undefined : await readVerified(...now);
   const rehearsal = await readRehearsal(run);
   const files: RunFiles = {
@@ -147,19 +151,12 @@ export async function filesOf(
     compared: now !== null && (await wasCompared(...now)),
     finish,
     run: options.run,
-    rest: !("missing" in plan) && plan.header.target.engine === "rest",
+    rest: planned?.header.target.engine === "rest",
     hasReadings: power !== null && !isRejected,
-    outdated: !("missing" in plan) && (await isOutdated(run, plan.header, power)),
+    outdated: planned !== null && (await isOutdated(run, planned.header, power)),
     ...{ ...(nova !== null && { nova }), ...(boot !== null && { boot }) },
     ...(rows !== null && { rows }),
-    snapshot:
-      "missing" in snapshot
-        ? snapshot
-        : {
-            counts: snapshot.footer.footer,
-            sha256: snapshot.footer.sha256,
-            taken_at: snapshot.header.taken_at,
-          },
+    snapshot,
     plan:
       "missing" in plan
         ? plan
@@ -172,11 +169,9 @@ export async function filesOf(
           },
     journal,
     handover:
-      "missing" in plan || "missing" in journal
-        ? null
-        : handover === undefined
-          ? await orMissingReason(() => handoverOf(plan, journal.entries))
-          : handover,
+      isReadable && handover === undefined
+        ? await orMissingReason(() => handoverOf(planned, entries))
+        : (isReadable && handover) || null,
   };
   return { files, plan };
 }

@@ -49,8 +49,6 @@ const CONTINUES: { readonly [stage in RunStage]?: readonly number[] } = {
   check: [0, 1],
 };
 
-const INTERRUPTED = [130, 143];
-
 /**
  * Runs the remaining stages in order, each like its own command. The next stage depends only on the
  * run's files, so the same command resumes after any interruption.
@@ -64,8 +62,7 @@ export async function runStages(
   const of: RunProgress = {
     ...{ options, commands, sink, renewed: false, opened: false, applied: null, again: new Set() },
   };
-  let before = "";
-  let saved = false;
+  let [before, saved] = ["", false];
   for (;;) {
     const found = await foundAt(options.run);
     const due = found === null ? EXTRACT : stepOf(found.files);
@@ -82,7 +79,9 @@ export async function runStages(
       for (const line of found === null ? [] : machinesNotInIronic(found.files)) sink.report(line);
       return { ended: "done", at: null, status: 0 };
     }
-    const position = positionKey(step, found);
+    const { snapshot, plan, journal, verified, hasReadings } = found?.files ?? {};
+    const entries = available(journal)?.entries.length;
+    const position = JSON.stringify([step, snapshot, plan, entries, verified, hasReadings]);
     if (position === before)
       throw gate(`${stageOf(step) ?? step.command} succeeded, but must be repeated`);
     before = position;
@@ -99,12 +98,6 @@ async function foundAt(path: string): Promise<FoundRun | null> {
   if (await isRun(run)) await checkKind(run, { kind: "migration" }, "run");
   const { files } = await filesOf(run, { run: path });
   return { run, files };
-}
-
-function positionKey(step: NextStep, found: FoundRun | null): string {
-  const { snapshot, plan, journal, verified, hasReadings } = found?.files ?? {};
-  const entries = available(journal)?.entries.length;
-  return JSON.stringify([step, snapshot, plan, entries, verified, hasReadings]);
 }
 
 /** @returns null to continue */
@@ -170,7 +163,7 @@ async function runStage(
   // If old readings prevented apply, the next step is determined again.
   if (status === null) return null;
   if (stage === "apply") of.applied = available(found?.files.plan)?.sha256 ?? null;
-  if (INTERRUPTED.includes(status)) return { ...stopped, status };
+  if ([130, 143].includes(status)) return { ...stopped, status };
   const fine = CONTINUES[stage] ?? (stage === "apply" && options.skipBlocked ? [0, 3] : [0]);
   if (!fine.includes(status)) return { ended: "gate", at: stage, status };
   const now = run ?? (await openRun(options.run, { create: false }));

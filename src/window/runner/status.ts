@@ -111,7 +111,7 @@ function appliedText(entries: Entries, loadedRows: RunFiles["rows"]): string {
 }
 
 /** The progress of a run with its plan, from its files alone. */
-export function currentStateOf(files: RunFiles): CurrentState {
+function currentStateOf(files: RunFiles): CurrentState {
   const { handover, verified } = files;
   const { staged = 0, released = 0 } = available(handover) ?? {};
   const ended = verified?.final === true || endOf(files) !== null;
@@ -125,7 +125,7 @@ export function currentStateOf(files: RunFiles): CurrentState {
  * Commands to undo before a rollback, which refuses after finish and skips released machines. For
  * boot, one for each tree.
  */
-export function backFirst(
+function backFirst(
   files: RunFiles,
 ): readonly { readonly command: NextCommand; readonly tftpRoot?: string }[] {
   const { released = 0 } = available(files.handover) ?? {};

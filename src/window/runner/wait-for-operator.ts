@@ -11,7 +11,7 @@ import { closing, openRole } from "../../run/databases.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { nextCommand } from "../../run/next.ts";
 import { openPlan, PLAN } from "../../run/run.ts";
-import { type Sink, verdictsTo } from "../../run/sink.ts";
+import { type Sink, silently, verdictsTo } from "../../run/sink.ts";
 import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { type TakeoverRequest, verifyTakeover } from "../handover/handover.ts";
@@ -165,10 +165,7 @@ function lister(run: string, stage: "takeover" | "final"): string {
 }
 
 function quiet(sink: Sink, each: (verdict: RowVerdict) => void = ignore): Sink {
-  return {
-    ...{ ...verdictsTo(sink, each), report: ignore, result: ignore },
-    during: (_title, _machines, work) => work(ignore, ignore),
-  };
+  return { ...{ ...verdictsTo(sink, each), report: ignore, result: ignore, during: silently } };
 }
 
 function ignore(): void {}

@@ -29,8 +29,8 @@ const uuidOf = (at: number): string => `e0000000-0000-4000-8000-00000000000${at}
 async function world(t: TestContext) {
   const ironic = await livingIronic(t);
   const nodes = MACHINES.map(({ row }, at): GuardedNode => {
-    const uuid = uuidOf(at);
-    return { uuid, bm_node_id: at, row: { ...row, uuid }, asSite: false };
+    const id = uuidOf(at);
+    return { id, bm_node_id: at, row: { ...row, uuid: id }, asSite: false };
   });
   const entries: Entry[] = [];
   const finishing: Finishing = {

@@ -56,8 +56,8 @@ const KINDS: readonly Kind[] = [
 /** An Ironic, and a run's journal, that may die at any point: `dies` counts the writes to both. */
 function world(kinds: readonly Kind[]) {
   const nodes = kinds.map(({ row = PLANNED, asSite = false }, at): GuardedNode => {
-    const uuid = `n${at}`;
-    return { uuid, bm_node_id: at, row: { ...row, uuid }, asSite };
+    const id = `n${at}`;
+    return { id, bm_node_id: at, row: { ...row, uuid: id }, asSite };
   });
   const before = kinds.flatMap(({ seen = {} }, at) =>
     seen === null ? [] : [[`n${at}`, { ...SEEN, ...seen }] as const],
@@ -215,8 +215,8 @@ const refused: Entry = {
 async function told(plans: readonly RunPlan[], journal: readonly Entry[]): Promise<string> {
   const words: string[] = [];
   for await (const batch of runNodes(plans, journal, () => true))
-    for (const { uuid, row, optional } of batch)
-      words.push(`${uuid}${row.sha256}${optional === true ? "?" : ""}`);
+    for (const { id, row, optional } of batch)
+      words.push(`${id}${row.sha256}${optional === true ? "?" : ""}`);
   return words.join(" ");
 }
 

@@ -87,7 +87,7 @@ export function ironic(count: number, { takes, says = {} }: Nature) {
     hold: (uuid: string, maintenance_reason: string) =>
       change(uuid, { maintenance: true, maintenance_reason }),
     async *plan(): AsyncGenerator<readonly PlannedNode[]> {
-      yield uuids.map((uuid, at) => ({ uuid, bm_node_id: at + 1, row: { ...PLANNED, uuid } }));
+      yield uuids.map((id, at) => ({ id, bm_node_id: at + 1, row: { ...PLANNED, uuid: id } }));
     },
   };
 }

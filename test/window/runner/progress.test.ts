@@ -6,7 +6,7 @@ import type { RunFiles } from "../../../src/run/files/run-files.ts";
 import type { Sink } from "../../../src/run/sink.ts";
 import type { Measured } from "../../../src/window/report/rules/facts.ts";
 import { expected } from "../../../src/window/runner/next-step.ts";
-import { backFirst, currentStateOf } from "../../../src/window/runner/status.ts";
+import { statusOf } from "../../../src/window/runner/status.ts";
 import { until } from "../../../src/window/runner/wait-for-operator.ts";
 import { COUNTS, PLAN, SHA, SNAPSHOT } from "../../support/run-files.ts";
 
@@ -27,12 +27,12 @@ const HOSTS = [begin("nova-hosts", 3), done("nova-hosts", 3)];
 
 function standing(entries: readonly Entry[], more: Partial<RunFiles> = {}) {
   const counts = { hosts: 3, flavors: 1, findings: 0, stopped: [] };
-  return currentStateOf({
+  return statusOf({
     ...{ snapshot: SNAPSHOT, journal: { entries }, handover: null },
     plan: PLAN,
     nova: { plan: { sha256: SHA, counts }, entries },
     ...more,
-  });
+  }).status;
 }
 
 test("a load is whole once Nova's rows were gone through too", () => {
@@ -82,14 +82,14 @@ test("what verify noted is told apart from what nobody looked at", () => {
 test("what stands in the way of a rollback is taken back first", () => {
   const plan = { missing: "" };
   const files = { snapshot: SNAPSHOT, plan, journal: plan, handover: null };
-  assert.deepEqual(backFirst(files), []);
+  assert.deepEqual(statusOf(files).back, []);
   const handover = { staged: 3, released: 0, takeOvers: 3 };
-  assert.deepEqual(backFirst({ ...files, handover }), []);
+  assert.deepEqual(statusOf({ ...files, handover }).back, []);
   const all: RunFiles = {
     ...{ ...files, handover: { ...handover, released: 1 }, boot: new Map([["/tftpboot", 1]]) },
     finish: { end: { at: AT, by: "me" }, guards: true },
   };
-  assert.deepEqual(backFirst(all), [
+  assert.deepEqual(statusOf(all).back, [
     { command: "finish" },
     { command: "handover" },
     { command: "boot", tftpRoot: "/tftpboot" },

@@ -1,5 +1,6 @@
+import type { RehearseOptions } from "../../../window/rehearse/rehearsal-commands.ts";
 import { endOf } from "../../../window/rehearse/rehearsal-file.ts";
-import { type RehearseOptions, rehearse } from "../../../window/rehearse/rehearse.ts";
+import { rehearse } from "../../../window/rehearse/rehearse.ts";
 import { AFTER } from "../../../window/runner/after.ts";
 import { printView } from "../../print/out.ts";
 import { rehearsalText, rehearsalView } from "../../views/rehearsal.ts";

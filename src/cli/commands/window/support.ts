@@ -1,8 +1,8 @@
 import { counted } from "../../../lib/text.ts";
-import { type SupportOptions, support } from "../../../window/support.ts";
+import { support } from "../../../window/support.ts";
 import { print, printMessage, sinkOf, type Voice } from "../shared.ts";
 
-export async function supportCommand(args: Voice & SupportOptions): Promise<void> {
+export async function supportCommand(args: Voice & Parameters<typeof support>[0]): Promise<void> {
   const { path, bytes, files, skipped } = await support(args, sinkOf({ ...args, format: "table" }));
   for (const { name, reason } of skipped) printMessage(args, `Left out: ${name}: ${reason}.`);
   print(`Wrote ${path}: ${counted(files.length, "file")}, ${Math.ceil(bytes / 1024)} KiB.`);

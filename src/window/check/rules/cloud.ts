@@ -49,7 +49,6 @@ function byName(old: readonly DeployImage[], all: readonly DeployImage[]): strin
 
 /** A takeover or deployment needs an image that the plan lacks. */
 const NO_IMAGE = "N2I-D402";
-const UNKNOWN = "N2I-D201";
 
 /** @source facts/systems.md D R25 */
 const images = needing(["nova", "ironic"], (view) => {
@@ -62,7 +61,7 @@ const images = needing(["nova", "ironic"], (view) => {
   let used = false;
   for (const { uuid, instance_uuid, findings } of plan?.machines ?? []) {
     // An instance that nova does not know has no image until that finding is decided.
-    if (findings.get(NO_IMAGE) !== false || findings.get(UNKNOWN) === false) continue;
+    if (findings.get(NO_IMAGE) !== false || findings.get("N2I-D201") === false) continue;
     found.add(`node ${uuid} lacks an image (${NO_IMAGE})`);
     used ||= Boolean(instance_uuid);
   }

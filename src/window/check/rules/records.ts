@@ -23,14 +23,6 @@ const ACCEPTABLE: readonly FindingCode[] = ["N2I-D225", "N2I-D226", "N2I-D227"];
 const FIX =
   "nova2ironic plan --nova-db DB --compute-host NAME, then apply --nova-db DB; explain N2I-D225 and N2I-D227";
 
-interface Tenant {
-  readonly uuid: string;
-  readonly host: string | null;
-  /** The fault of the instance's location, or null. */
-  readonly fault: string | null;
-  readonly accepted: boolean;
-}
-
 /**
  * Compares each instance's planned host and node with its machine's nova-compute.
  * @source facts/nova-bm.md 5.2, 5.3; facts/rehearsal.md 5
@@ -58,7 +50,7 @@ const hosts = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) => {
     : resultOf(taken, `${what}, as you accepted`, FIX, "Warning");
 });
 
-function* tenantsOf(bm: BmFacts, nova: NovaFacts, plan: PlanFacts | null): Generator<Tenant> {
+function* tenantsOf(bm: BmFacts, nova: NovaFacts, plan: PlanFacts | null) {
   const instances = index(nova.instances, "uuid");
   const lines = planned(plan);
   const services = new Set(nova.beats.map(({ host }) => host));
@@ -74,22 +66,18 @@ function* tenantsOf(bm: BmFacts, nova: NovaFacts, plan: PlanFacts | null): Gener
     const { host, node } = plan?.nova?.movedTo.get(uuid) ?? row;
     const runs = line?.host ?? service_host;
     const hasCompute = runs !== null && (services.has(runs) || plan?.nova?.hosts.includes(runs));
+    const under = host ?? "none";
+    /** Of the instance's location. */
     const [fault = null] = [
-      ...(host === runs
-        ? []
-        : [`${uuid} under ${quoted(host)}, its nova-compute is ${quoted(runs)}`]),
+      ...(host === runs ? [] : [`${uuid} under ${under}, its nova-compute is ${runs ?? "none"}`]),
       ...(lower(node) === lower(machine)
         ? []
-        : [`${uuid} on node ${quoted(node)}, its machine is ${quoted(machine)}`]),
-      ...(hasCompute ? [] : [`${uuid} under ${quoted(host)}, which is not a nova-compute host`]),
+        : [`${uuid} on node ${node ?? "none"}, its machine is ${machine ?? "none"}`]),
+      ...(hasCompute ? [] : [`${uuid} under ${under}, which is not a nova-compute host`]),
     ];
     const accepted = held.some((code) => line?.findings.get(code) === true);
     yield { uuid, host, fault, accepted };
   }
-}
-
-function quoted(value: string | null): string {
-  return value ?? "none";
 }
 
 /**
@@ -139,9 +127,6 @@ const volumes = needing(["bm", "nova"], ({ bm, nova: { volumes: attached }, plan
   );
 });
 
-/** A deleted instance that can be restored. Nova removes it after reclaim_instance_interval. */
-const SOFT = "soft-delete";
-
 /**
  * nova-compute undeploys machines of deleted or reclaimed instances. @source facts/ironic.md 5.2;
  * nova 2014.2:nova/compute/manager.py _reclaim_queued_deletes
@@ -150,8 +135,9 @@ const reaped = needing(["bm", "nova"], ({ bm, nova, plan }) => {
   const claimed = machinesBy(bm, "instance_uuid");
   const rows = index(nova.instances, "uuid");
   const queued = createSeveral();
+  // It can be restored until Nova removes it after reclaim_instance_interval.
   for (const { uuid, deleted, vm_state } of nova.instances)
-    for (const id of deleted || vm_state !== SOFT ? [] : claimed(uuid))
+    for (const id of deleted || vm_state !== "soft-delete" ? [] : claimed(uuid))
       if (plan?.skipped.has(id) !== true) queued.add(`bm_nodes.id=${id} ${uuid}`);
   return joined([
     judged(

@@ -175,9 +175,6 @@ const goingBack = needing(["ironic"], ({ ironic, plan }) => {
   return fine("A rollback will not be slow.");
 });
 
-/** A hand-over of this many seconds justifies two settings in ironic.conf. */
-const LONG = 30 * 60;
-
 /** The hand-over time with the conductors' ironic.conf, and with the recommended settings. */
 function handOver({ bm, plan, pace }: CheckView): CheckResult {
   if (plan === null && isRefused(bm)) return unseen("--nova-bm-db");
@@ -190,7 +187,8 @@ function handOver({ bm, plan, pace }: CheckView): CheckResult {
     return seconds === null ? source : `${duration(seconds)}, ${source}`;
   };
   const { seconds } = forecast(machines, usual);
-  const long = seconds === null || seconds > LONG;
+  // A longer hand-over justifies two settings in ironic.conf.
+  const long = seconds === null || seconds > 30 * 60;
   const tuned = durationText({ ...WINDOW_PACE, conductors: usual.conductors });
   const text = `Takeover of ${counted(machines, "machine")} in use: ${durationText(usual)}`;
   const message = `${text}${pace === null || long ? `; with the settings for the window: ${tuned}` : ""}.`;

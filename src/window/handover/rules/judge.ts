@@ -127,7 +127,8 @@ function judged(
 }
 
 export interface PlannedNode {
-  readonly uuid: string;
+  /** UUID. */
+  readonly id: string;
   readonly bm_node_id: number;
   readonly row: Row;
   /** UUID of the root filesystem of its instance, if the plan knows it. */
@@ -157,9 +158,9 @@ export async function* observe(
 ): AsyncGenerator<Trouble> {
   const service = await handover.service();
   for await (const batch of plan) {
-    const nodes = await handover.observe(batch.map(({ uuid }) => uuid));
+    const nodes = await handover.observe(batch.map(({ id }) => id));
     const missing = await missingFields(batch);
-    for (const { uuid, bm_node_id, row } of batch) {
+    for (const { id: uuid, bm_node_id, row } of batch) {
       const observed = nodes.get(uuid);
       const initial = judge(row, observed, reasonNoConductor(service, row));
       const judged = judgeFields(initial, missing.get(uuid) ?? []);
@@ -189,10 +190,6 @@ export function isHandedOver({ staged, waiting, failed, missing }: HandoverTally
   return staged + waiting + failed + missing === 0;
 }
 
-const ROOT = "driver_internal_info.root_uuid_or_disk_id";
-/** For a machine with local boot. */
-const LOCAL = "capabilities.boot_option=local";
-
 /**
  * Missing fields that a takeover or its boot file needs. Without them, a conductor fails silently
  * or leaves the machine in deploy mode.
@@ -212,12 +209,16 @@ export function missingKeys(
     (key) => `driver_info.${keys[key] ?? key}`,
   );
   const images = takeover === "deploy-images" ? ["instance_info.root_gb", ...deploys] : [];
-  const boots = boot === "edit" || boot === "netboot" ? [ROOT] : [];
+  const isLocal = filled.has("capabilities.boot_option=local");
+  const boots =
+    (boot === "edit" || boot === "netboot") && !isLocal
+      ? ["driver_internal_info.root_uuid_or_disk_id"]
+      : [];
   const ramdisk =
     boot === "local" && planned.deploy_interface === "ramdisk"
       ? ["instance_info.kernel", "instance_info.ramdisk", "instance_info.kernel_append_params"]
       : [];
-  const needed = [...image, ...images, ...(filled.has(LOCAL) ? [] : boots), ...ramdisk];
+  const needed = [...image, ...images, ...boots, ...ramdisk];
   const unknown = boot === "deploy" && root === null ? [`root_uuid (${release} keeps none)`] : [];
   return [...needed.filter((field) => !filled.has(field)), ...unknown];
 }

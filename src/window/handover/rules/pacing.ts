@@ -5,17 +5,6 @@ interface Burst {
   taken: number;
 }
 
-/** Machines that waited when a pass began. They show whether the pass took as many as possible. */
-interface Round {
-  readonly size: number;
-  readonly waits: Set<string>;
-  /** By conductor. */
-  readonly bursts: Map<string, Burst[]>;
-  /** Time of its last reservation. */
-  last: number;
-  failed: boolean;
-}
-
 /** A reading of released machines, with its time in milliseconds. */
 interface ReadPass {
   readonly now: number;
@@ -41,17 +30,28 @@ const LONGEST = 30_000;
 const INTERVAL = 180_000;
 const PASSES = 4;
 
+/**
+ * Machines that waited when a pass began. They show whether the pass took as many as possible. Null
+ * if there are none.
+ */
+function roundOf(waiting: ReadonlyMap<string, number>, now: number) {
+  const waits = [...waiting].flatMap(([id, since]) => (now - since > PAUSE ? [id] : []));
+  if (waits.length === 0) return null;
+  return {
+    ...{ size: waits.length, waits: new Set(waits), failed: false },
+    /** By conductor. */
+    bursts: new Map<string, Burst[]>(),
+    /** Time of its last reservation. */
+    last: now,
+  };
+}
+
 function intervalOf(marks: readonly { readonly at: number }[]): number {
   const [before, last] = marks.slice(-2);
   return before === undefined || last === undefined ? INTERVAL : last.at - before.at;
 }
 
-/** Null if no machine waited when the pass began. */
-function roundOf(waiting: ReadonlyMap<string, number>, now: number): Round | null {
-  const waits = [...waiting].flatMap(([id, since]) => (now - since > PAUSE ? [id] : []));
-  if (waits.length === 0) return null;
-  return { size: waits.length, waits: new Set(waits), bursts: new Map(), last: now, failed: false };
-}
+type Round = NonNullable<ReturnType<typeof roundOf>>;
 
 /**
  * Limits the released machines that wait for a conductor. The limit starts at eight per conductor,

@@ -15,24 +15,16 @@ export type ListedMachine = readonly [
   codes: string,
 ];
 
-/** A finding of a machine. The last field is the reason for which it was accepted. */
-type FoundRow = readonly [
-  code: string,
-  severity: string,
-  place: string,
-  message: string,
-  accepted: string,
-];
-
-/** A line of a diff: `+field = value`, and the index of its origin in the block; -1: none. */
-type DiffRow = readonly [line: string, origin: number];
-
 export interface Detail {
   /** `bm_nodes.id=1: create, state free -> available`. */
   readonly title: string;
-  readonly found: readonly FoundRow[];
-  /** For each record: its title, its lines, and the number of NULL fields. */
-  readonly records: readonly (readonly [string, readonly DiffRow[], number])[];
+  /** For each finding: code, severity, place, message, and the reason for which it was accepted. */
+  readonly found: readonly (readonly [string, string, string, string, string])[];
+  /**
+   * For each record: its title, its lines, and the number of NULL fields. A line is `+field = value`,
+   * and the index of its origin in the block; -1: none.
+   */
+  readonly records: readonly (readonly [string, readonly (readonly [string, number])[], number])[];
 }
 
 /** Consecutive machines, so that common values are stored once. */

@@ -160,18 +160,14 @@ const CONTENTS = [
   ...[["machines", "Machines"] as const, ["sign-off", "Sign-off"] as const],
 ] as const;
 
-const TITLES = [
-  ...(["BM ID", "Verdict", "UUID", "BMC address", "Instance", "Compute host"] as const),
-  "Findings, or why not",
-] as const;
-
 function machinesSection({ plan, totals }: ReportFacts, first: PageView["first"]): string {
   const rows = first.map(rowMarkup).join("\n");
   const { machines } = plan.counts;
   const verdicts = VERDICTS.filter((verdict) => plan.counts.verdicts[verdict] > 0);
   const codes = totals.found.filter((one) => one.machines > 0).map(({ code }) => code);
   const hosts = totals.hosts.map(({ host }) => host ?? "");
-  const head = TITLES.map((title) => `<th scope="col">${title}</th>`).join("");
+  const titles = ["BM ID", "Verdict", "UUID", "BMC address", "Instance", "Compute host"];
+  const head = [...titles, "Findings, or why not"].map((title) => `<th scope="col">${title}</th>`);
   return `${section(
     "Machines",
     `<noscript><p>These are ${first.length} of ${counted(machines, "machine")}. To search, and to see the fields of a machine, enable JavaScript or run: nova2ironic show RUN/plan --diff</p></noscript>
@@ -184,7 +180,7 @@ ${select("host", "Host", hosts)}
 </form>
 <p id="count" role="status"></p>
 <div class="wide" role="region" tabindex="0" aria-label="List of machines"><table id="list">
-<thead><tr>${head}</tr></thead>
+<thead><tr>${head.join("")}</tr></thead>
 <tbody>
 ${rows}
 </tbody></table></div>

@@ -8,9 +8,6 @@ import { type Cell, cell, code, escaped, isolated, section, table } from "./mark
 /** Rows of a table of causes, more than any real deployment has. */
 const MOST = 100;
 
-/** A table with more rows is collapsed. */
-const OPEN = 12;
-
 const MARKS = { blocks: "✕", warning: "▲", note: "●" } as const;
 
 /** The sections before the machines, in reading order. */
@@ -61,7 +58,7 @@ function hostsSection(facts: ReportFacts): string {
   const more = rows.length - MOST;
   const rest = more > 0 ? `\n<p class="aside">and ${counted(more, "more host")}</p>` : "";
   const list = `${table(title, titles, body)}${rest}`;
-  if (rows.length <= OPEN) return section(title, list);
+  if (rows.length <= 12) return section(title, list);
   // A long list of hosts would hide more important facts.
   const summary = `<summary>${counted(rows.length, "host")}</summary>`;
   return section(title, `<details>${summary}\n${list}</details>`);

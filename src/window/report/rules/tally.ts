@@ -4,11 +4,8 @@ import { blocks, FINDINGS, type FindingCode, type Severity } from "../../../mode
 import { type NovaPlanCounts, stepsOf } from "../../../model/nova/nova-plan.ts";
 import { isLoaded, type PlannedMachine } from "../../../model/plan.ts";
 
-/** At most this many machines of a group are named. */
-const EXAMPLES = 3;
 /** Reasons to list separately. A site document has only a few. */
 const REASONS = 100;
-const OTHER = "other reasons";
 const RANK = { blocks: 0, warning: 1, note: 2 } as const;
 
 /** An accepted finding with the operator's reason. */
@@ -64,7 +61,7 @@ function newHost(host: string | null) {
 }
 
 function count(counts: Map<string, number>, key: string): void {
-  const bucket = counts.has(key) || counts.size < REASONS ? key : OTHER;
+  const bucket = counts.has(key) || counts.size < REASONS ? key : "other reasons";
   counts.set(bucket, (counts.get(bucket) ?? 0) + 1);
 }
 
@@ -82,8 +79,7 @@ function addFindings(
     group.times += matching.length;
     if (open) group.open += 1;
     if (accepted) group.accepted += 1;
-    if (open && group.examples.length < EXAMPLES)
-      group.examples.push(uuid ?? `bm_nodes.id=${bm_node_id}`);
+    if (open && group.examples.length < 3) group.examples.push(uuid ?? `bm_nodes.id=${bm_node_id}`);
     found.set(code, group);
   }
 }

@@ -48,15 +48,12 @@ const COMPLETE: { readonly [command: string]: readonly number[] } = {
   ...{ power: [3], plan: [2, 6], apply: [3], check: [1, 2] },
 };
 
-function didItsWork({ command, status }: RanCommand): boolean {
-  // A command without a status is from the migration record, which has only completed stages.
-  return status === null || status === 0 || (COMPLETE[command] ?? []).includes(status);
-}
-
 /** The longest complete run of the command, because later ones may be partial. */
 function asBefore(name: string, ran: readonly RanCommand[]): WindowStep {
+  // A command without a status is from the migration record, which has only completed stages.
+  const complete = [null, 0, ...(COMPLETE[name] ?? [])];
   const [longest] = ran
-    .filter((one) => one.command === name && one.seconds !== null && didItsWork(one))
+    .filter((one) => one.command === name && one.seconds !== null && complete.includes(one.status))
     .toSorted((one, other) => (other.seconds ?? 0) - (one.seconds ?? 0));
   return longest === undefined
     ? byCommand(name, null, "unknown", "not measured in this run")
@@ -171,7 +168,6 @@ interface NightFacts extends Forecast {
 type PlannedWindow = ReturnType<typeof plannedWindow>;
 
 const DAY = 24 * 60;
-const HAND = "estimate for the work by hand (manual: night)";
 const COMMAND = "estimate for 300 machines (manual: night)";
 
 /** Seconds of each step of the rollback. A test compares them with the manual's page `night`. */
@@ -237,7 +233,8 @@ export function nightOf(facts: NightFacts): readonly NightStep[] {
 }
 
 function byHand(name: string, seconds: number): WindowStep {
-  return { name, by: "hand", seconds, basis: "estimate", source: HAND };
+  const source = "estimate for the work by hand (manual: night)";
+  return { name, by: "hand", seconds, basis: "estimate", source };
 }
 
 /** `02:00-05:00` in minutes after midnight. If it passes midnight, `to` is after 24:00. */
@@ -252,11 +249,7 @@ export function clock({ from, to }: PlannedWindow, seconds: number): string {
   // Rounded conservatively: steps end later, and the rollback starts earlier.
   const minutes = seconds < 0 ? to + Math.floor(seconds / 60) : from + Math.ceil(seconds / 60);
   const of = ((minutes % DAY) + DAY) % DAY;
-  return `${pad(Math.floor(of / 60))}:${pad(of % 60)}`;
-}
-
-function pad(number: number): string {
-  return String(number).padStart(2, "0");
+  return [Math.floor(of / 60), of % 60].map((part) => String(part).padStart(2, "0")).join(":");
 }
 
 /** Text about the duration of the migration, and the latest times for a rollback. */

@@ -21,7 +21,6 @@ import {
 import { digestOf, inspect } from "../../systems/tftp/safe-fs.ts";
 import { readText, sizeOf, type Tree, treeOf } from "../../systems/tftp/tree.ts";
 
-/** The target tree of boot files, and their sources. */
 export interface BootLocation {
   readonly tree: Tree;
   /** Old trees with kernels and ramdisks. */
@@ -30,7 +29,6 @@ export interface BootLocation {
   readonly served: string;
 }
 
-/** A machine with an instance to boot. */
 export interface BootMachine {
   readonly id: string;
   readonly bm_node_id: number;
@@ -45,7 +43,6 @@ export interface BootPosition extends Position {
   readonly prepared?: Prepared;
 }
 
-/** Finds missing boot files, read-only. */
 export async function inspectBoot(
   { request }: BootMachine,
   location: BootLocation,
@@ -161,7 +158,6 @@ function instanceOf({ instance_uuid, extra }: Row): string {
   return isObject(mark) ? String(mark.instance_uuid) : "";
 }
 
-/** Compares a tree with the boot files of a machine. @returns the changes, or why there are none */
 async function prepare(
   { required, host }: Extract<BootRequest, { required: RequiredBoot }>,
   { tree, from, served }: BootLocation,

@@ -116,7 +116,6 @@ async function oldServers(plan: Lines): Promise<string | null> {
 
 type Lines = AsyncIterable<readonly PlannedMachine[]>;
 
-/** Machines with an instance to boot. */
 async function* machinesOf(plan: Lines): AsyncGenerator<readonly BootMachine[]> {
   for await (const batch of plan)
     yield batch.filter(isLoaded).flatMap((machine) => {

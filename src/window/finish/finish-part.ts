@@ -24,7 +24,6 @@ import { failpoint } from "../../run/failpoint.ts";
 import { clearedOf } from "../../run/finished.ts";
 import { AGAIN, isTakenOver, lockedBy, type PlannedNode } from "../handover/rules/judge.ts";
 
-/** A machine whose protection is removed or restored. */
 interface GuardChange extends GuardedNode {
   /** Fields that this run cleared, for a rollback. */
   readonly cleared: ReadonlySet<string>;
@@ -231,7 +230,6 @@ export async function finish(
   return { changed, fine, held, untaken, gone, skipped, stopped, broke };
 }
 
-/** A machine with possible guards of this run. */
 export interface GuardedNode extends PlannedNode {
   /** The site document sets automated_clean, so that value is kept. */
   readonly asSite: boolean;

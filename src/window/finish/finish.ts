@@ -79,7 +79,6 @@ export function finishRun(options: FinishOptions, sink: Sink) {
   });
 }
 
-/** The changes of the same command line, read-only. */
 export function previewFinish(options: FinishOptions, sink: Sink): Promise<void> {
   return withJob(options, true, sink, async (job) => {
     const { entries, nodes } = job;

@@ -26,7 +26,6 @@ import type { createConductorHealth } from "./rules/successors.ts";
 
 export interface HandOverPosition extends Position {
   readonly judged: Judged;
-  /** Lines of the conductors' logs about the machine. */
   readonly log: readonly string[];
 }
 
@@ -34,7 +33,6 @@ type HandOverPart = WindowPart<PlannedNode, HandOverPosition>;
 
 const BATCH = 128;
 
-/** The planned nodes of selected machines. */
 export async function* plannedNodes(
   plan: AsyncIterable<readonly PlannedMachine[]>,
   isSelected: (machine: PlannedMachine) => boolean,

@@ -50,7 +50,6 @@ export interface HandoverOptions {
   readonly afterFinish: boolean;
 }
 
-/** Hands staged machines over to conductors, or with `undo` stages them again. */
 export function handover(options: HandoverOptions, pace: Pace, sink: Sink) {
   const { undo, node = [], lockWait, conductorLog = [] } = options;
   return inRun(options.run, "handover", { kind: "migration" }, (run) =>
@@ -165,13 +164,11 @@ export async function restage(
   return { ...handed, noted: [], perMinute: null };
 }
 
-/** Counts finished machines, and keeps only those to report. */
 function tallyOf(progress: Releasing["progress"]) {
   /** Failed, or skipped during undo. */
   const trouble: Trouble[] = [];
   /** Handed over, with an error of a conductor to check. */
   const noted: Trouble[] = [];
-  /** Messages about conductors and about all machines. */
   const notices: string[] = [];
   /** Handed over, including earlier runs of the command. */
   let done = 0;

@@ -24,7 +24,6 @@ interface RehearsalJob {
   readonly options: RehearseOptions & Pick<ApplyOptions, "leaveNova">;
   /** A digest of all rows of the copies. */
   readonly digest: () => Promise<string>;
-  /** Number of machines to load. */
   readonly machines: number;
   readonly sink: Sink;
 }
@@ -40,7 +39,6 @@ interface Rehearsed {
 
 interface Ran {
   readonly rows: number;
-  /** Duration of the writes only. */
   readonly seconds: number | null;
   readonly result: string;
 }
@@ -145,7 +143,6 @@ async function compared(job: RehearsalJob): Promise<Ran> {
   return { rows: comparedOf(verified.tally), seconds: null, result };
 }
 
-/** The first rows that differ from the plan, by name. */
 function unplanned(rows: Several): string {
   return rows.length === 0 ? "not as planned" : `not as planned: ${listed(rows, NAMES)}`;
 }

@@ -6,9 +6,7 @@ import type { Rehearsal } from "../../model/rehearsal.ts";
 import { type RunFolder, readNote } from "../../run/files/run-folder.ts";
 import { butFor } from "../report/rules/window.ts";
 
-/** The folder of a rehearsal in its run, with its own journal and notes. */
 export const REHEARSAL = "rehearsal";
-/** The result of the last rehearsal. */
 export const REHEARSED = "rehearsal.json";
 
 /** The result of a run's last rehearsal. Null if there is none, or if the file is invalid. */
@@ -39,7 +37,6 @@ export function endOf({ refusals, held: passed, stages, nova }: Rehearsal): numb
   return failed ? EXIT_STATUS.partial.status : EXIT_STATUS.differs.status;
 }
 
-/** Text about the last rehearsal of a plan. */
 export function rehearsedText(
   { at, plan, held: passed, stages, refusals, nova }: Rehearsal,
   present: string | null,

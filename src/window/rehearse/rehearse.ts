@@ -84,7 +84,6 @@ export function rehearse(options: RehearseOptions, sink: Sink): Promise<Rehearsa
   });
 }
 
-/** A database that was restored for a rehearsal. */
 interface Copy {
   readonly role: "ironic-db" | "nova-db" | "nova-api-db";
   readonly spec: string;

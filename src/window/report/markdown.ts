@@ -92,7 +92,6 @@ function found(facts: ReportFacts): readonly string[] {
   ];
 }
 
-/** Findings of a severity that need an action. */
 export function openOf({ totals }: ReportFacts, level: Severity) {
   return totals.found.filter(
     ({ severity, open, elsewhere }) => severity === level && open + elsewhere > 0,
@@ -162,7 +161,6 @@ function plain(text: string): string {
 export const PROMISE =
   "This report was created from the run's files, without access to any database. It does not contain passwords.";
 
-/** Source and target of the plan, one line each. */
 export function aboutOf(facts: ReportFacts): readonly (readonly [string, string])[] {
   const { run, at, tool, plan, state } = facts;
   const { source, target, target_before } = plan.header;
@@ -184,7 +182,6 @@ export function aboutOf(facts: ReportFacts): readonly (readonly [string, string]
   ];
 }
 
-/** The verdicts of the plan, with their meaning. */
 export function verdictRows({ plan }: ReportFacts) {
   // The names of an object of this type are its keys, which Object.keys does not type.
   return (Object.keys(SIGNS) as Verdict[])

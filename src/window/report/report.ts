@@ -27,7 +27,6 @@ import { nightOf, plannedWindow } from "./rules/window.ts";
 
 type Snapshot = Awaited<ReturnType<typeof openSnapshot>>;
 
-/** A machine in the plan and in the report. */
 export interface Reported {
   readonly machine: ReturnType<typeof machineOf>;
   readonly planned: PlannedMachine;

@@ -27,7 +27,6 @@ export interface RunCommandOptions {
   readonly until?: RunStage;
   /** While this file exists, no stage starts. */
   readonly pauseFile?: string;
-  /** Seconds for a hook. */
   readonly hookTimeout: number;
   /** Seconds to wait for the operator. Default: no limit. */
   readonly wait?: number;
@@ -159,7 +158,6 @@ export interface RunProgress {
   readonly sink: Sink;
 }
 
-/** A run with its files. A new one has none. */
 export interface FoundRun {
   readonly run: RunFolder;
   readonly files: RunFiles;
@@ -268,7 +266,6 @@ async function bootFilesStaged({ plan, boot }: RunFiles, { confirm }: Sink): Pro
     );
 }
 
-/** After confirmation, replaces old readings and the plan. */
 async function renewed(of: RunProgress, files: RunFiles): Promise<number | null> {
   const { options, commands, sink } = of;
   checkRenewable(files);

@@ -11,15 +11,15 @@ import { index } from "../../../model/rows.ts";
 import { CLOUD } from "./cloud.ts";
 import { DEPLOYMENT } from "./deployment.ts";
 import {
-  type Check,
+  checkWithPlan,
   countOf,
   fine,
   isRefused,
   joined,
   lower,
   machinesBy,
-  needing,
   planned,
+  readable,
   resultOf,
   textsOf,
   unseen,
@@ -29,7 +29,6 @@ import { RECORDS } from "./records.ts";
 import { SOURCE } from "./source.ts";
 import { LATER, TARGET } from "./target.ts";
 
-/** A row of the result, in nova-status format. */
 export interface CheckRow extends CheckResult {
   readonly title: string;
 }
@@ -47,7 +46,7 @@ function bareBy(line: LineFacts | undefined): string | null {
  * Compares machines and instances of plan and Ironic with nova_bm and nova, in both directions.
  * @source facts/rehearsal.md 3: a node without its instance is never powered off
  */
-const loaded = needing(["bm"], (view) => {
+const loaded = checkWithPlan("Instances planned and loaded", ["bm"], (view) => {
   const { bm, ironic, plan } = view;
   const line = planned(plan);
   return joined([
@@ -70,15 +69,7 @@ const loaded = needing(["bm"], (view) => {
 });
 
 /** The rows of `check`, in the order of the migration. */
-const CHECKS: readonly Check[] = [
-  ...DEPLOYMENT,
-  ...SOURCE,
-  { title: "Instances planned and loaded", inspect: loaded, planned: true },
-  ...RECORDS,
-  ...CLOUD,
-  ...LATER,
-  ...TARGET,
-];
+const CHECKS = [...DEPLOYMENT, ...SOURCE, loaded, ...RECORDS, ...CLOUD, ...LATER, ...TARGET];
 
 const STATES = { absent: "does not exist", other: "is not a run", run: "has no plan" } as const;
 
@@ -89,7 +80,7 @@ export function checkAll(view: CheckView): readonly CheckRow[] {
   const what = `Not compared with a plan: ${path} ${STATES[is]}.`;
   return CHECKS.map(({ title, planned, inspect }) => {
     const found = inspect(view);
-    return planned !== true || view.plan !== null || found.result !== "Success"
+    return !planned || view.plan !== null || found.result !== "Success"
       ? { title, ...found }
       : { title, ...joined([warning(what, `${first}nova2ironic plan`), found]) };
   });
@@ -104,7 +95,7 @@ export function statusOfChecks(rows: readonly CheckRow[]): number {
 function apart(view: CheckView, bm: BmFacts): Several {
   const { ironic, plan } = view;
   const found = createSeveral();
-  const [lines, nodes] = [planned(plan), index(isRefused(ironic) ? [] : ironic.nodes, "uuid")];
+  const [lines, nodes] = [planned(plan), index(readable(ironic)?.nodes ?? [], "uuid")];
   for (const { id, uuid, instance_uuid } of bm.nodes) {
     const line = lines({ id, uuid });
     const node = nodes(uuid).at(-1);
@@ -123,7 +114,6 @@ function apart(view: CheckView, bm: BmFacts): Several {
   return found;
 }
 
-/** Counts, if everything matches. */
 function counted({ plan }: CheckView, bm: BmFacts, nodes: IronicFacts["nodes"]): CheckResult {
   const tenants = countOf(bm.nodes, ({ instance_uuid }) => instance_uuid);
   const loaded = countOf(nodes, ({ instance_uuid }) => instance_uuid);
@@ -140,13 +130,13 @@ function* unlisted(
   bm: BmFacts,
 ): Generator<string> {
   const [machines, claims] = [machinesBy(bm, "uuid"), machinesBy(bm, "instance_uuid")];
-  const hasNova = nova !== null && !isRefused(nova);
-  const rows = index(hasNova ? nova.instances : [], "uuid");
+  const instances = readable(nova)?.instances;
+  const rows = index(instances ?? [], "uuid");
   const lines = planned(plan);
   for (const { uuid, blocked } of plan?.machines ?? [])
     if (!blocked && machines(uuid).length === 0)
       yield `node ${uuid} is planned, but no longer in nova_bm`;
-  for (const { uuid, instance_uuid } of isRefused(ironic) ? [] : ironic.nodes) {
+  for (const { uuid, instance_uuid } of readable(ironic)?.nodes ?? []) {
     const instance = lower(instance_uuid);
     const claimed = claims(instance);
     const machineId = machines(uuid).at(-1);
@@ -161,7 +151,7 @@ function* unlisted(
       yield `node ${uuid} was loaded by this run, but is no longer in nova_bm`;
     else if (
       instance !== "" &&
-      hasNova &&
+      instances !== undefined &&
       !live &&
       lines({ uuid })?.findings.get("N2I-D201") !== true
     )

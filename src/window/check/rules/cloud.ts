@@ -2,12 +2,12 @@ import { counted, createSeveral } from "../../../lib/text.ts";
 import type { CheckResult, CheckView, DeployImage, NovaFacts } from "../../../model/check.ts";
 import { hasMovedToApi, versionName } from "../../../model/nova/nova-release.ts";
 import { index } from "../../../model/rows.ts";
-import { type Check, fine, isRefused, needing, resultOf, unreadable, warning } from "./part.ts";
+import { checkWithPlan, fine, isRefused, readable, resultOf, unreadable, warning } from "./part.ts";
 
 /** @source facts/nova-bm.md 4.2; facts/systems.md D3 */
-const flavors = needing(["nova", "ironic"], ({ nova, ironic, plan, api }) => {
+const flavors = checkWithPlan("Flavors", ["nova", "ironic"], ({ nova, ironic, plan, api }) => {
   if (!ironic.flavored) return fine(`Nova of ${ironic.release} ignores deploy images in flavors.`);
-  const facts = api === null || isRefused(api) ? null : api;
+  const facts = readable(api);
   if (hasMovedToApi(nova.version) && facts === null)
     return warning(
       `Flavors of nova ${versionName(nova.version)} are in nova_api, which was not read.`,
@@ -51,10 +51,10 @@ function byName(old: readonly DeployImage[], all: readonly DeployImage[]): strin
 const NO_IMAGE = "N2I-D402";
 
 /** @source facts/systems.md D R25 */
-const images = needing(["nova", "ironic"], (view) => {
+const images = checkWithPlan("Images", ["nova", "ironic"], (view) => {
   const { nova, plan } = view;
   const found = createSeveral();
-  const nodes = index(isRefused(view.bm) ? [] : view.bm.nodes, "uuid");
+  const nodes = index(readable(view.bm)?.nodes ?? [], "uuid");
   for (const { uuid, deleted, image, node } of nova.instances)
     if (!deleted && !image && !nodes(node).some(({ id }) => plan?.skipped.has(id)))
       found.add(`instance ${uuid} has no image`);
@@ -108,16 +108,15 @@ function active({ glance, plan }: CheckView): CheckResult {
 type Members = NonNullable<NovaFacts["aggregates"]>;
 
 /** Renamed hosts lose their aggregates. @source facts/nova-bm.md 5.3 */
-const aggregates = needing(["nova", "ironic"], (view) => {
+const aggregates = checkWithPlan("Aggregates", ["nova", "ironic"], (view) => {
   const { nova, ironic } = view;
   const planned = view.plan?.nova ?? null;
   const hosts = new Set<string>();
-  for (const { service_host } of isRefused(view.bm) ? [] : view.bm.nodes)
-    hosts.add(service_host ?? "");
+  for (const { service_host } of readable(view.bm)?.nodes ?? []) hosts.add(service_host ?? "");
   if (planned === null && (hosts.size < 2 || !ironic.clustered))
     return fine("No host has to be renamed, and the plan does not rename any host.");
   const inNova = !hasMovedToApi(nova.version);
-  const apart = view.api !== null && !isRefused(view.api) ? view.api : null;
+  const apart = readable(view.api);
   const members = inNova ? nova.aggregates : (apart?.aggregates ?? null);
   if (members === null && (inNova || apart !== null))
     return unreadable(inNova ? "--nova-db" : "--nova-api-db", "aggregates and aggregate_hosts");
@@ -160,8 +159,4 @@ const aggregates = needing(["nova", "ironic"], (view) => {
 const ADD =
   "openstack aggregate add host AGGREGATE HOST, once the nova-compute of the new host has started and nova-manage cell_v2 discover_hosts has run (N2I-D241)";
 
-export const CLOUD: readonly Check[] = [
-  { title: "Flavors", inspect: flavors, planned: true },
-  { title: "Images", inspect: images, planned: true },
-  { title: "Aggregates", inspect: aggregates, planned: true },
-];
+export const CLOUD = [flavors, images, aggregates];

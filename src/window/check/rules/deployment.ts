@@ -3,13 +3,15 @@ import type { CheckResult, CheckView, PlanFacts, Refused } from "../../../model/
 import { otherServer, type Ungranted } from "../../../model/database.ts";
 import { POWER_MAX_AGE, POWER_SKEW } from "../../../model/power.ts";
 import {
-  type Check,
+  check,
+  checkWithPlan,
   EXCLUDED,
   FINE,
   failure,
   fine,
   isRefused,
   joined,
+  readable,
   resultOf,
   unseen,
   warning,
@@ -36,7 +38,7 @@ function refusals(found: readonly Refused["refused"][]): CheckResult {
 }
 
 /** Checks that databases match their options and have known versions. */
-function schemas(view: CheckView): CheckResult {
+const schemas = check("Databases and schema heads", [], (view) => {
   return joined([
     refusals(sides(view).filter(({ code }) => code !== PRIVILEGE)),
     view.nova !== null
@@ -51,7 +53,7 @@ function schemas(view: CheckView): CheckResult {
       "Warning",
     ),
   ]);
-}
+});
 
 /** Databases that differ from the plan's: another run's, or another address. */
 function changedDatabases({ servers, plan }: CheckView): CheckResult {
@@ -72,7 +74,7 @@ function changedDatabases({ servers, plan }: CheckView): CheckResult {
 }
 
 /** @source facts/systems.md D R3, R4 */
-function pairing({ pairing: pair, plan, bm, nova, ironic }: CheckView): CheckResult {
+const pairing = check("Pairing of releases", [], ({ pairing: pair, plan, bm, nova, ironic }) => {
   if (pair === null) {
     const open = [
       ...(isRefused(bm) ? ["--nova-bm-db"] : []),
@@ -88,10 +90,10 @@ function pairing({ pairing: pair, plan, bm, nova, ironic }: CheckView): CheckRes
         `${pair.why}: the releases differ.`,
         "upgrade the source to Juno first, or run plan and check with --allow-pairing",
       );
-}
+});
 
 /** Reasons for which apply would refuse the plan, in the same words. */
-function applies({ plan, run }: CheckView): CheckResult {
+const applies = checkWithPlan("Plan can be applied", [], ({ plan, run }) => {
   if (plan === null) return FINE;
   const { loads, existing, blocked, conflicts, skipsBlocked, fresh, readings } = plan.applies;
   const [skipped, result] = skipsBlocked
@@ -121,7 +123,7 @@ function applies({ plan, run }: CheckView): CheckResult {
     readings === null ? FINE : aged(readings),
     fine(`${counted(loads, "machine loads", "machines load")}, ${existing} already in Ironic.`),
   ]);
-}
+});
 
 /** Readings that will be too old by the time of apply. */
 function aged(readings: NonNullable<PlanFacts["applies"]["readings"]>): CheckResult {
@@ -142,7 +144,7 @@ function aged(readings: NonNullable<PlanFacts["applies"]["readings"]>): CheckRes
 }
 
 /** @source facts/systems.md D R18 */
-function privileges(view: CheckView): CheckResult {
+const privileges = checkWithPlan("Privileges", [], (view) => {
   const read = refusals(sides(view).filter(({ code }) => code === PRIVILEGE));
   const resultsFor = (
     side: { readonly forbidden: Ungranted } | Refused | null,
@@ -173,21 +175,17 @@ function privileges(view: CheckView): CheckResult {
   ];
   const nova = view.plan?.nova ?? null;
   const open = [
-    ...(nova?.statements.size && !isRead(view.nova) ? ["--nova-db"] : []),
-    ...(nova?.api.size && !isRead(view.api) ? ["--nova-api-db"] : []),
+    ...(nova?.statements.size && !readable(view.nova) ? ["--nova-db"] : []),
+    ...(nova?.api.size && !readable(view.api) ? ["--nova-api-db"] : []),
   ];
   const unread =
     open.length === 0
       ? FINE
       : warning("The plan's Nova rows were not checked.", `specify ${open.join(" and ")}`);
   return joined([...all, unread]);
-}
+});
 
-function isRead(side: object | Refused | null): boolean {
-  return side !== null && !isRefused(side);
-}
-
-function clocks({ servers }: CheckView): CheckResult {
+const clocks = check("Clock skew", [], ({ servers }) => {
   const off = servers.filter(({ skew }) => Math.abs(skew ?? 0) > SKEW.warning);
   const isFailure = off.some(({ skew }) => Math.abs(skew ?? 0) > SKEW.failure);
   return resultOf(
@@ -196,7 +194,7 @@ function clocks({ servers }: CheckView): CheckResult {
     "run chronyc makestep on the machine with the wrong clock",
     isFailure ? "Failure" : "Warning",
   );
-}
+});
 
 /** Values of a cluster node that accepts writes. */
 const HEALTHY: readonly (readonly [string, string])[] = [
@@ -205,7 +203,7 @@ const HEALTHY: readonly (readonly [string, string])[] = [
   ["wsrep_ready", "ON"],
 ];
 
-function galera({ servers }: CheckView): CheckResult {
+const galera = check("Galera state", [], ({ servers }) => {
   const clustered = servers.filter(({ wsrep }) => Object.keys(wsrep).length > 0);
   if (clustered.length === 0) return fine("No server is in a Galera cluster.");
   const faults = clustered.flatMap(({ option, wsrep }) =>
@@ -218,10 +216,10 @@ function galera({ servers }: CheckView): CheckResult {
     "signs of an incomplete cluster",
     "mysql -e \"SHOW STATUS LIKE 'wsrep_%'\", and wait until the node is Synced in the Primary component",
   );
-}
+});
 
-function space({ bm, run }: CheckView): CheckResult {
-  const machines = isRefused(bm) ? 0 : bm.nodes.length;
+const space = check("Disk space of the run", [], ({ bm, run }) => {
+  const machines = readable(bm)?.nodes.length ?? 0;
   const required = ROOM.base + machines * ROOM.machine;
   const message = `${Math.floor(run.free / MIB)} MiB free in ${run.path}, ${Math.ceil(required / MIB)} MiB are required`;
   return run.free >= required
@@ -230,14 +228,6 @@ function space({ bm, run }: CheckView): CheckResult {
         `${message}: the load stops if the journal cannot be written.`,
         `free space: df -h ${run.path}`,
       );
-}
+});
 
-export const DEPLOYMENT: readonly Check[] = [
-  { title: "Databases and schema heads", inspect: schemas },
-  { title: "Pairing of releases", inspect: pairing },
-  { title: "Plan can be applied", inspect: applies, planned: true },
-  { title: "Privileges", inspect: privileges, planned: true },
-  { title: "Clock skew", inspect: clocks },
-  { title: "Galera state", inspect: galera },
-  { title: "Disk space of the run", inspect: space },
-];
+export const DEPLOYMENT = [schemas, pairing, applies, privileges, clocks, galera, space];

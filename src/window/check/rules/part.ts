@@ -28,6 +28,11 @@ export function failure(what: string, fix: string): CheckResult {
   return { result: "Failure", details: `${what}\nFix: ${fix}` };
 }
 
+/** The facts of a database that was read, or null. */
+export function readable<T extends object>(side: T | Refused | null): T | null {
+  return side === null || isRefused(side) ? null : side;
+}
+
 export function isRefused<T extends object>(side: T | Refused): side is Refused {
   return "refused" in side;
 }
@@ -55,15 +60,29 @@ type ReadView<K extends keyof typeof OPTIONS> = CheckView & {
   readonly [side in K]: Exclude<NonNullable<CheckView[side]>, Refused>;
 };
 
-export function needing<K extends keyof typeof OPTIONS>(
+/** A check of the deployment that requires these databases. Pure. */
+export function check<K extends keyof typeof OPTIONS = never>(
+  title: string,
   sides: readonly K[],
   inspect: (view: ReadView<K>) => CheckResult,
-): (view: CheckView) => CheckResult {
-  return (view) => {
-    const lost = sides.find((side) => isRefused<object>(view[side] ?? { refused: null }));
-    return lost === undefined ? inspect(view as ReadView<K>) : unseen(OPTIONS[lost]);
+) {
+  return {
+    ...{ title, planned: false },
+    inspect(view: CheckView): CheckResult {
+      const lost = sides.find((side) => isRefused<object>(view[side] ?? { refused: null }));
+      return lost === undefined ? inspect(view as ReadView<K>) : unseen(OPTIONS[lost]);
+    },
   };
 }
+
+/** A check that is complete only with a plan. */
+export function checkWithPlan<K extends keyof typeof OPTIONS = never>(
+  ...of: Parameters<typeof check<K>>
+): Check {
+  return { ...check(...of), planned: true };
+}
+
+export type Check = ReturnType<typeof check>;
 
 /** Success if nothing was found. Otherwise the findings with their fix. */
 export function resultOf(
@@ -79,7 +98,6 @@ export function resultOf(
   };
 }
 
-/** A text for each row. Null: none. */
 export function textsOf<T>(rows: Iterable<T>, of: (row: T) => string | null): Several {
   const texts = createSeveral();
   for (const row of rows) {
@@ -174,12 +192,4 @@ export function machinesBy(
 
 export function lower(value: string | null): string {
   return (value ?? "").toLowerCase();
-}
-
-/** A check of the deployment. Pure. */
-export interface Check {
-  readonly title: string;
-  /** The check is complete only with a plan. */
-  readonly planned?: true;
-  readonly inspect: (view: CheckView) => CheckResult;
 }

@@ -4,15 +4,15 @@ import type { FindingCode } from "../../../model/findings.ts";
 import { LIBERTY, versionName } from "../../../model/nova/nova-release.ts";
 import { index } from "../../../model/rows.ts";
 import {
-  type Check,
+  check,
+  checkWithPlan,
   fine,
-  isRefused,
   joined,
   judged,
   lower,
   machinesBy,
-  needing,
   planned,
+  readable,
   resultOf,
   unreadable,
   warning,
@@ -27,8 +27,8 @@ const FIX =
  * Compares each instance's planned host and node with its machine's nova-compute.
  * @source facts/nova-bm.md 5.2, 5.3; facts/rehearsal.md 5
  */
-const hosts = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) => {
-  const clustered = !isRefused(ironic) && ironic.clustered;
+const hosts = checkWithPlan("Hosts of instances", ["bm", "nova"], ({ bm, nova, plan, ironic }) => {
+  const clustered = readable(ironic)?.clustered === true;
   const [open, taken] = [createSeveral(), createSeveral()];
   /** The host of the first instance without a fault. */
   let only: string | null | undefined;
@@ -85,7 +85,7 @@ function* tenantsOf(bm: BmFacts, nova: NovaFacts, plan: PlanFacts | null) {
  * instance of another host that its driver reports.
  * @source facts/nova-bm.md 5.3; facts/rehearsal.md 5
  */
-const evacuations = needing(["bm", "nova"], (view) => {
+const evacuations = check("Evacuation records", ["bm", "nova"], (view) => {
   const { bm, nova } = view;
   const { evacuations: records } = nova;
   if (records === null && nova.version >= LIBERTY)
@@ -94,7 +94,7 @@ const evacuations = needing(["bm", "nova"], (view) => {
       "GRANT SELECT on migrations to this user, or compare --nova-db",
     );
   if (records === null) {
-    const { result, details } = hosts(view);
+    const { result, details } = hosts.inspect(view);
     const habit =
       "This Nova does not keep evacuation records. Through Kilo, when nova-compute starts, it destroys every instance on its machines that has a different host";
     return result === "Success"
@@ -115,23 +115,27 @@ const evacuations = needing(["bm", "nova"], (view) => {
 });
 
 /** Ironic before Pike cannot attach volumes. @source facts/nova-bm.md 5.1 */
-const volumes = needing(["bm", "nova"], ({ bm, nova: { volumes: attached }, plan }) => {
-  if (attached === null) return unreadable("--nova-db", "block_device_mapping");
-  const claimed = machinesBy(bm, "instance_uuid");
-  return judged(
-    attached.map((uuid) => ({ text: uuid, machines: claimed(uuid) })),
-    plan,
-    ["N2I-D220"],
-    "instances with volumes attached",
-    "nova volume-detach INSTANCE VOLUME",
-  );
-});
+const volumes = check(
+  "Attached volumes",
+  ["bm", "nova"],
+  ({ bm, nova: { volumes: attached }, plan }) => {
+    if (attached === null) return unreadable("--nova-db", "block_device_mapping");
+    const claimed = machinesBy(bm, "instance_uuid");
+    return judged(
+      attached.map((uuid) => ({ text: uuid, machines: claimed(uuid) })),
+      plan,
+      ["N2I-D220"],
+      "instances with volumes attached",
+      "nova volume-detach INSTANCE VOLUME",
+    );
+  },
+);
 
 /**
  * nova-compute undeploys machines of deleted or reclaimed instances. @source facts/ironic.md 5.2;
  * nova 2014.2:nova/compute/manager.py _reclaim_queued_deletes
  */
-const reaped = needing(["bm", "nova"], ({ bm, nova, plan }) => {
+const reaped = check("Deleted instances", ["bm", "nova"], ({ bm, nova, plan }) => {
   const claimed = machinesBy(bm, "instance_uuid");
   const rows = index(nova.instances, "uuid");
   const queued = createSeveral();
@@ -160,9 +164,4 @@ const reaped = needing(["bm", "nova"], ({ bm, nova, plan }) => {
   ]);
 });
 
-export const RECORDS: readonly Check[] = [
-  { title: "Deleted instances", inspect: reaped },
-  { title: "Hosts of instances", inspect: hosts, planned: true },
-  { title: "Evacuation records", inspect: evacuations },
-  { title: "Attached volumes", inspect: volumes },
-];
+export const RECORDS = [reaped, hosts, evacuations, volumes];

@@ -3,17 +3,16 @@ import type { BmFacts, IronicFacts, NovaFacts, PlanFacts } from "../../../model/
 import { taskStateText } from "../../../model/nova/requests.ts";
 import { index } from "../../../model/rows.ts";
 import {
-  type Check,
+  check,
   FINE,
   fine,
-  isRefused,
   joined,
   judged,
   lower,
   type MachineFact,
   machinesBy,
-  needing,
   planned,
+  readable,
   resultOf,
   unseen,
   warning,
@@ -27,7 +26,8 @@ const WATCH_SECONDS = 20;
  * those of machines and instances, and those the plan needs stopped.
  * @source facts/systems.md D R20
  */
-const computes = needing(["bm", "nova"], ({ bm, nova, plan, watched: seconds }) => {
+const computes = check("nova-compute stopped", ["bm", "nova"], (view) => {
+  const { bm, nova, plan, watched: seconds } = view;
   const { instances } = nova;
   const claims = machinesBy(bm, "instance_uuid");
   const isPlanned = (id: number): boolean => plan?.skipped.has(id) !== true;
@@ -67,17 +67,17 @@ const DEPLOYING: ReadonlySet<string> = new Set([
 ]);
 
 /** @source facts/nova-bm.md 2.3, in-flight set */
-const deploys = needing(["bm"], ({ bm, nova, plan }) => {
-  const read = nova !== null && !isRefused(nova);
+const deploys = check("Deployments in flight", ["bm"], ({ bm, nova, plan }) => {
+  const instances = readable(nova)?.instances;
   return joined([
     judged(
-      inFlight(bm, read ? nova.instances : []),
+      inFlight(bm, instances ?? []),
       plan,
       ["N2I-D100", "N2I-D206"],
       "deployments or tasks in flight",
       "wait until they end. For one that never ends: nova reset-state --active INSTANCE",
     ),
-    read ? FINE : unseen("--nova-db"),
+    instances === undefined ? unseen("--nova-db") : FINE,
   ]);
 });
 
@@ -105,7 +105,7 @@ const FIX =
   "run the listed commands on the message broker while nova-compute is stopped, then openstack server set --state active INSTANCE if task_state is set. Accept N2I-D243 for purged requests";
 
 /** Requests that a nova-compute executes when it starts. @source facts/systems-measured.md A1+ */
-const queued = needing(["bm", "nova"], ({ bm, nova, plan }) => {
+const queued = check("Queued requests", ["bm", "nova"], ({ bm, nova, plan }) => {
   const { queued, unqueued, instances } = nova;
   const of = machinesBy(bm, "instance_uuid");
   const found = queued.map(({ instance, text }) => ({
@@ -139,7 +139,7 @@ const queued = needing(["bm", "nova"], ({ bm, nova, plan }) => {
  * every machine that claims the instance is one, even with N2I-D102 in the plan.
  * @source facts/nova-bm.md 2.4
  */
-const duplicates = needing(["bm"], ({ bm, plan }) =>
+const duplicates = check("Duplicate instances", ["bm"], ({ bm, plan }) =>
   judged(
     claimedByTwo(bm, plan),
     plan,
@@ -172,9 +172,9 @@ const MATCH =
   "look at the machine, then correct the wrong side: in nova_bm UPDATE bm_nodes SET instance_uuid=NULL WHERE id=ID AND instance_uuid='INSTANCE' where it is not there, or in nova UPDATE instances SET node='NODE' WHERE uuid='INSTANCE' AND deleted=0 where it is; nova delete INSTANCE for one that is nowhere; then extract and plan again (N2I-D201, D203)";
 
 /** Compares the instances of nova_bm and nova, without those of machines in Ironic. */
-const unmatched = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) =>
+const unmatched = check("Unmatched instances", ["bm", "nova"], ({ bm, nova, plan, ironic }) =>
   judged(
-    withoutTheirLike(bm, nova, isRefused(ironic) ? [] : ironic.nodes),
+    withoutTheirLike(bm, nova, readable(ironic)?.nodes ?? []),
     plan,
     ["N2I-D201", "N2I-D103", "N2I-D203", "N2I-D207"],
     "instances that only nova_bm or only nova has",
@@ -212,10 +212,4 @@ function* withoutTheirLike(
       };
 }
 
-export const SOURCE: readonly Check[] = [
-  { title: "nova-compute stopped", inspect: computes },
-  { title: "Deployments in flight", inspect: deploys },
-  { title: "Queued requests", inspect: queued },
-  { title: "Duplicate instances", inspect: duplicates },
-  { title: "Unmatched instances", inspect: unmatched },
-];
+export const SOURCE = [computes, deploys, queued, duplicates, unmatched];

@@ -13,13 +13,13 @@ import { type TakeOverPace, USUAL_PACE, WINDOW_PACE } from "../../../model/hando
 import { index, type TextSet } from "../../../model/rows.ts";
 import { forecast } from "../../report/rules/window.ts";
 import {
-  type Check,
+  check,
   countOf,
   fine,
   isRefused,
   lower,
-  needing,
   planned,
+  readable,
   resultOf,
   textsOf,
   unreadable,
@@ -33,23 +33,35 @@ interface Tenant {
   readonly machine: string;
 }
 
-/** Facts of a database that only later Novas have. */
-function ofLater<T extends object>(
-  { ironic, bm, plan }: CheckView,
-  side: T | Refused | null,
-  option: string,
-  inspect: (side: T, tenants: () => Iterable<Tenant>) => CheckResult,
-): CheckResult {
-  if (isRefused(ironic)) return unseen("--ironic-db");
-  if (isRefused(bm)) return unseen("--nova-bm-db");
-  if (side === null && !ironic.cells) return fine(`Nova in ${ironic.release} does not require it.`);
-  if (side === null) return warning("Not checked.", `specify ${option}`);
-  if (isRefused(side)) return unseen(option);
-  const found = inspect(side, () => tenantsOf(bm, plan));
-  const count = countOf(bm.nodes, ({ id }) => plan?.skipped.has(id));
-  return count === 0 || found.result !== "Success"
-    ? found
-    : fine(`${counted(count, "machine is", "machines are")} skipped by the site document.`);
+const OPTIONS = { api: "--nova-api-db", placement: "--placement-db" } as const;
+
+/** A check of a database that only later Novas have. */
+function checkLater<K extends keyof typeof OPTIONS>(
+  title: string,
+  database: K,
+  inspect: (
+    facts: Exclude<NonNullable<CheckView[K]>, Refused>,
+    tenants: () => Iterable<Tenant>,
+    view: CheckView,
+  ) => CheckResult,
+) {
+  return check(title, ["ironic", "bm"], (view) => {
+    const { ironic, bm, plan } = view;
+    const option = OPTIONS[database];
+    const facts: CheckView[K] = view[database];
+    if (facts === null)
+      return ironic.cells
+        ? warning("Not checked.", `specify ${option}`)
+        : fine(`Nova in ${ironic.release} does not require it.`);
+    if (isRefused<object>(facts)) return unseen(option);
+    // Neither null nor refused.
+    const read = facts as Exclude<NonNullable<CheckView[K]>, Refused>;
+    const found = inspect(read, () => tenantsOf(bm, plan), view);
+    const count = countOf(bm.nodes, ({ id }) => plan?.skipped.has(id));
+    return count === 0 || found.result !== "Success"
+      ? found
+      : fine(`${counted(count, "machine is", "machines are")} skipped by the site document.`);
+  });
 }
 
 function* tenantsOf({ nodes }: BmFacts, plan: PlanFacts | null): Generator<Tenant> {
@@ -59,55 +71,52 @@ function* tenantsOf({ nodes }: BmFacts, plan: PlanFacts | null): Generator<Tenan
 }
 
 /** Nova cannot find an instance without a mapping or cell. @source facts/rehearsal.md 4 */
-function mappings(view: CheckView): CheckResult {
-  return ofLater(view, view.api, "--nova-api-db", ({ mapped, cellless }, tenants) => {
-    const missing = resultOf(
-      textsOf(tenants(), ({ uuid }) => (mapped.has(uuid) || cellless.has(uuid) ? null : uuid)),
-      "instances have no instance mapping, and can be neither stopped nor deleted",
-      "nova-manage cell_v2 map_instances --cell_uuid CELL",
-    );
-    if (missing.result !== "Success") return missing;
-    // map_instances skips existing mappings.
-    return resultOf(
-      textsOf(tenants(), ({ uuid }) => (cellless.has(uuid) ? uuid : null)),
-      "instance mappings have no cell, and their instances can be neither stopped nor deleted",
-      "UPDATE instance_mappings SET cell_id=(SELECT id FROM cell_mappings WHERE uuid='CELL') WHERE cell_id IS NULL AND instance_uuid='INSTANCE'",
-    );
-  });
-}
+const mappings = checkLater("Instance mappings", "api", ({ mapped, cellless }, tenants) => {
+  const missing = resultOf(
+    textsOf(tenants(), ({ uuid }) => (mapped.has(uuid) || cellless.has(uuid) ? null : uuid)),
+    "instances have no instance mapping, and can be neither stopped nor deleted",
+    "nova-manage cell_v2 map_instances --cell_uuid CELL",
+  );
+  if (missing.result !== "Success") return missing;
+  // map_instances skips existing mappings.
+  return resultOf(
+    textsOf(tenants(), ({ uuid }) => (cellless.has(uuid) ? uuid : null)),
+    "instance mappings have no cell, and their instances can be neither stopped nor deleted",
+    "UPDATE instance_mappings SET cell_id=(SELECT id FROM cell_mappings WHERE uuid='CELL') WHERE cell_id IS NULL AND instance_uuid='INSTANCE'",
+  );
+});
 
 /** @source facts/rehearsal.md 4; facts/ironic.md 5.3 */
-function allocations(view: CheckView): CheckResult {
-  return ofLater(view, view.placement, "--placement-db", ({ allocated, providers }, tenants) => {
-    if (view.computes === null) return unreadable("--nova-db", "compute_nodes");
-    const { computes } = view;
-    const wrong = textsOf(providers, ({ uuid, name }) => {
-      const compute = computes.get(lower(name));
-      return compute === undefined || compute === lower(uuid)
-        ? null
-        : `provider ${uuid} of node ${name}, whose compute node is ${compute}`;
-    });
-    if (wrong.length > 0)
-      return resultOf(
-        wrong,
-        "providers have a uuid that differs from their compute node, and are never updated",
-        "UPDATE compute_nodes SET uuid='PROVIDER' WHERE hypervisor_hostname='NODE', nova-compute stopped",
-      );
-    const misplaced = textsOf(tenants(), ({ uuid, machine }) => {
-      const wrong = (allocated.get(uuid) ?? []).filter(({ name }) => name !== machine);
-      return wrong.length === 0
-        ? null
-        : `${uuid} on ${wrong.map((one) => one.name || one.uuid).join(" and ")}, its machine is ${machine}`;
-    });
-    if (misplaced.length > 0)
-      return resultOf(
-        misplaced,
-        "instances with an allocation on a provider other than their machine's",
-        "openstack resource provider allocation delete INSTANCE, then run check again",
-      );
-    return bare(tenants(), { allocated, providers }, view.classless);
+const allocations = checkLater("Allocations", "placement", (facts, tenants, view) => {
+  const { allocated, providers } = facts;
+  if (view.computes === null) return unreadable("--nova-db", "compute_nodes");
+  const { computes } = view;
+  const wrong = textsOf(providers, ({ uuid, name }) => {
+    const compute = computes.get(lower(name));
+    return compute === undefined || compute === lower(uuid)
+      ? null
+      : `provider ${uuid} of node ${name}, whose compute node is ${compute}`;
   });
-}
+  if (wrong.length > 0)
+    return resultOf(
+      wrong,
+      "providers have a uuid that differs from their compute node, and are never updated",
+      "UPDATE compute_nodes SET uuid='PROVIDER' WHERE hypervisor_hostname='NODE', nova-compute stopped",
+    );
+  const misplaced = textsOf(tenants(), ({ uuid, machine }) => {
+    const wrong = (allocated.get(uuid) ?? []).filter(({ name }) => name !== machine);
+    return wrong.length === 0
+      ? null
+      : `${uuid} on ${wrong.map((one) => one.name || one.uuid).join(" and ")}, its machine is ${machine}`;
+  });
+  if (misplaced.length > 0)
+    return resultOf(
+      misplaced,
+      "instances with an allocation on a provider other than their machine's",
+      "openstack resource provider allocation delete INSTANCE, then run check again",
+    );
+  return bare(tenants(), facts, view.classless);
+});
 
 /** Instances without an allocation. heal_allocations needs the flavor and a provider. */
 function bare(
@@ -141,17 +150,14 @@ function bare(
   return resultOf(texts, "instances without an allocation", fixes.join("; then "));
 }
 
-export const LATER: readonly Check[] = [
-  { title: "Instance mappings", inspect: mappings },
-  { title: "Allocations", inspect: allocations },
-];
+export const LATER = [mappings, allocations];
 
 /**
  * Nodes belong to the run by its journal. The mark may be from another run, or written by another
  * user.
  * @source facts/systems.md D R25, D-19
  */
-const owned = needing(["ironic"], ({ ironic, loadedNodes, plan }) => {
+const owned = check("Target empty or ours", ["ironic"], ({ ironic, loadedNodes, plan }) => {
   if (ironic.nodes.length === 0) return fine("Ironic is empty.");
   const foreign = textsOf(ironic.nodes, ({ uuid, marked }) =>
     loadedNodes.has(uuid) ? null : `${uuid}${marked ? " with our mark" : ""}`,
@@ -167,7 +173,7 @@ const owned = needing(["ironic"], ({ ironic, loadedNodes, plan }) => {
 });
 
 /** Before the load, the plan's ports are included in the count. */
-const goingBack = needing(["ironic"], ({ ironic, plan }) => {
+const goingBack = check("Time of a rollback", ["ironic"], ({ ironic, plan }) => {
   const nodes = plan ? countOf(plan.machines, ({ blocked }) => !blocked) : ironic.nodes.length;
   const keys = onceLoaded(ironic.keys, plan?.ports ?? 0);
   const slow = slowDelete(nodes, keys);
@@ -176,11 +182,10 @@ const goingBack = needing(["ironic"], ({ ironic, plan }) => {
 });
 
 /** The hand-over time with the conductors' ironic.conf, and with the recommended settings. */
-function handOver({ bm, plan, pace }: CheckView): CheckResult {
-  if (plan === null && isRefused(bm)) return unseen("--nova-bm-db");
-  const machines =
-    plan?.takeOvers ??
-    (isRefused(bm) ? 0 : countOf(bm.nodes, ({ instance_uuid }) => instance_uuid));
+const handOver = check("Time of the hand-over", [], ({ bm, plan, pace }) => {
+  const nodes = readable(bm)?.nodes;
+  if (plan === null && nodes === undefined) return unseen("--nova-bm-db");
+  const machines = plan?.takeOvers ?? countOf(nodes ?? [], ({ instance_uuid }) => instance_uuid);
   const usual = pace ?? USUAL_PACE;
   const durationText = (by: TakeOverPace): string => {
     const { seconds, source } = forecast(machines, by);
@@ -198,13 +203,13 @@ function handOver({ bm, plan, pace }: CheckView): CheckResult {
         "run nova2ironic config --ironic-conf FILE for each conductor, apply the patch and restart ironic-conductor",
       )
     : fine(message);
-}
+});
 
 /** The finding of a machine that this Ironic cannot boot. */
 const NETBOOT = "N2I-D403";
 
 /** Ironic 21 boots from disk only, but nova-baremetal did not. @source facts/systems.md D-20 */
-const netboot = needing(["ironic"], ({ bm, ironic, plan }) => {
+const netboot = check("Boot from the network", ["ironic"], ({ bm, ironic, plan }) => {
   if (!ironic.local) return fine(`Ironic of ${ironic.release} boots from the network.`);
   if (isRefused(bm)) return unseen("--nova-bm-db");
   const lines = planned(plan);
@@ -226,7 +231,7 @@ const netboot = needing(["ironic"], ({ bm, ironic, plan }) => {
 });
 
 /** Conductors manage new rows at once. @source facts/ironic.md 1.5 */
-const conductors = needing(["ironic"], ({ ironic }) => {
+const conductors = check("Conductors stopped or staged", ["ironic"], ({ ironic }) => {
   const alive = ironic.conductors.filter((conductor) => conductor.alive);
   const allStaged = ironic.nodes.length > 0 && ironic.nodes.every(({ staged }) => staged);
   if (alive.length > 0 && allStaged) return fine(`${alive.length} run, and every node is staged.`);
@@ -245,7 +250,7 @@ const conductors = needing(["ironic"], ({ ironic }) => {
  * state.
  * @source facts/rehearsal.md 3, variant C
  */
-const power = needing(["ironic"], ({ ironic }) =>
+const power = check("Power state in maintenance", ["ironic"], ({ ironic }) =>
   resultOf(
     textsOf(ironic.nodes, ({ uuid, maintenance, instance_uuid, power_state }) => {
       if (!maintenance || instance_uuid === null || power_state === null) return null;
@@ -256,11 +261,4 @@ const power = needing(["ironic"], ({ ironic }) =>
   ),
 );
 
-export const TARGET: readonly Check[] = [
-  { title: "Boot from the network", inspect: netboot },
-  { title: "Target empty or ours", inspect: owned },
-  { title: "Conductors stopped or staged", inspect: conductors },
-  { title: "Power state in maintenance", inspect: power },
-  { title: "Time of the hand-over", inspect: handOver },
-  { title: "Time of a rollback", inspect: goingBack },
-];
+export const TARGET = [netboot, owned, conductors, power, handOver, goingBack];

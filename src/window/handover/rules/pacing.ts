@@ -5,7 +5,6 @@ interface Burst {
   taken: number;
 }
 
-/** A reading of released machines, with its time in milliseconds. */
 interface ReadPass {
   readonly now: number;
   /** Number of suitable live conductors. */
@@ -39,7 +38,6 @@ function roundOf(waiting: ReadonlyMap<string, number>, now: number) {
   if (waits.length === 0) return null;
   return {
     ...{ size: waits.length, waits: new Set(waits), failed: false },
-    /** By conductor. */
     bursts: new Map<string, Burst[]>(),
     /** Time of its last reservation. */
     last: now,

@@ -96,7 +96,6 @@ interface PageView {
   readonly facts: ReportFacts;
   /** Machines to show without scripts, those that need attention first. */
   readonly first: readonly Reported["machine"][];
-  /** Every machine, packed. */
   readonly machines: () => AsyncIterable<string>;
 }
 

@@ -141,7 +141,6 @@ function nova({ nova: totals }: ReportFacts): string {
   return section(title, `${table(title, ["Table", "Rows", "Change"], rows)}${found}`);
 }
 
-/** Findings in Nova's own rows, without a machine. */
 function novaFound({ findings: found, counts }: NonNullable<ReportFacts["nova"]>): string {
   if (found.length === 0) return "";
   const rows = found.map((one) => [code(one.code), cell(one.place), cell(one.message)]);

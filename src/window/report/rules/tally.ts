@@ -176,7 +176,6 @@ export function judge(judged: Judged): {
     : { level: "ready", title: `Ready: ${all}`, lines };
 }
 
-/** Loaded machines, and checks that are missing. */
 function loadedTitle({ counts, status }: Judged): string {
   const { load, staged, verified, ended } = status;
   const all = `${counted(loads(counts), "machine")} of ${counts.machines}`;
@@ -200,7 +199,6 @@ function loads({ verdicts }: PlanCounts): number {
   return verdicts.create + verdicts.unchanged + verdicts.drift;
 }
 
-/** The reasons why the plan cannot be applied, most important first. */
 function stopsOf({ counts, fresh }: Judged): readonly string[] {
   const { blocked, conflict } = counts.verdicts;
   const some: string[] = [];
@@ -213,7 +211,6 @@ function stopsOf({ counts, fresh }: Judged): readonly string[] {
   return some;
 }
 
-/** Accepted risks of this plan. */
 function risksOf({ header, counts, totals, nova }: Judged): readonly string[] {
   const { drift } = counts.verdicts;
   const some: string[] = [];

@@ -24,7 +24,6 @@ interface WindowStep {
   readonly seconds: number | null;
   /** `measured` in this run; `given` by an option; `estimate`: neither; `unknown`. */
   readonly basis: "measured" | "given" | "estimate" | "unknown";
-  /** The source of the figure. */
   readonly source: string;
 }
 
@@ -161,7 +160,6 @@ interface NightFacts extends Forecast {
   readonly stopped: readonly string[];
   /** Whether takeover leaves boot files that need `boot`. */
   readonly boots: boolean;
-  /** Whether machines can be staged. On Juno, a conductor takes machines over when it starts. */
   readonly staged: boolean;
 }
 

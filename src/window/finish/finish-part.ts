@@ -19,9 +19,10 @@ import {
   type Trouble,
 } from "../../model/handover.ts";
 import { type Entries, IRONIC } from "../../model/journal.ts";
-import { isLoaded, type Origins, type PlannedMachine } from "../../model/plan.ts";
+import type { Origins, PlannedMachine } from "../../model/plan.ts";
 import { failpoint } from "../../run/failpoint.ts";
 import { clearedOf } from "../../run/finished.ts";
+import { nodesOf } from "../handover/hand-over.ts";
 import { AGAIN, isTakenOver, lockedBy, type PlannedNode } from "../handover/rules/judge.ts";
 
 interface GuardChange extends GuardedNode {
@@ -160,7 +161,7 @@ export async function* runNodes(
       to += batch.length;
       const near = ownership.started.filter((span) => span.from < to && from < span.to);
       const nodes = batch.flatMap((machine, at) => {
-        if (!isLoaded(machine) || !isSelected(machine)) return [];
+        if (!isSelected(machine)) return [];
         const spans = near.filter((one) => one.from <= from + at && from + at < one.to);
         return guardedNodes(machine, origins).flatMap((node) => {
           const exists = spans.some(
@@ -237,20 +238,14 @@ export interface GuardedNode extends PlannedNode {
   readonly optional?: true;
 }
 
-function guardedNodes(
-  { records, bm_node_id }: PlannedMachine,
-  origins: Origins,
-): readonly GuardedNode[] {
+function guardedNodes(machine: PlannedMachine, origins: Origins): readonly GuardedNode[] {
   const isSite = (at: number): boolean => {
     const [field, origin] = origins[at] ?? ["", ""];
     return field === "automated_clean" && origin.startsWith("site document ");
   };
-  return records
-    .filter(({ resource }) => resource === "node")
-    .map(({ row, origins: from }) => ({
-      ...{ id: String(row.uuid), bm_node_id, row },
-      asSite: from.some(isSite),
-    }));
+  const record = machine.records.find(({ resource }) => resource === "node");
+  const asSite = record?.origins.some(isSite) === true;
+  return nodesOf(machine).map((node) => ({ ...node, asSite }));
 }
 
 /** The plan's values of the cleared fields. */

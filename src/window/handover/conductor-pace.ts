@@ -31,19 +31,18 @@ export async function paceOf(files: readonly string[]): Promise<TakeOverPace | n
   };
 }
 
-/** As `paceOf`, from nova2ironic.yaml or the run's connections.yaml, or defaults. */
-export async function paceOfRun(run: string): Promise<TakeOverPace> {
+/**
+ * As `paceOf`, from nova2ironic.yaml or the run's connections.yaml, or defaults, and the machines
+ * that handover releases per minute, if a command of the run set it.
+ */
+export async function paceOfRun(run: string) {
   const { connections, saved, cwd } = processContext();
-  const configured =
-    connections.get("ironic-conf") ?? saved.get(resolve(cwd(), run))?.get("ironic-conf");
+  const options = saved.get(resolve(cwd(), run));
+  const configured = connections.get("ironic-conf") ?? options?.get("ironic-conf");
   const pace = (await orMessage(paceOf([configured ?? []].flat().map(String)))) ?? USUAL_PACE;
-  if (typeof pace !== "string") return pace;
-  return { ...USUAL_PACE, from: `${USUAL_PACE.from} (${pace})` };
-}
-
-/** Machines that handover releases per minute, if a command of the run set it. */
-export function perMinuteOf(run: string): number | null {
-  const { saved, cwd } = processContext();
-  const value = saved.get(resolve(cwd(), run))?.get("per-minute");
-  return typeof value === "number" ? value : null;
+  const perMinute = options?.get("per-minute");
+  return {
+    perMinute: typeof perMinute === "number" ? perMinute : null,
+    pace: typeof pace === "string" ? { ...USUAL_PACE, from: `${USUAL_PACE.from} (${pace})` } : pace,
+  };
 }

@@ -30,14 +30,7 @@ import { createHandover } from "../../systems/ironic-db/handover.ts";
 import { identifyTarget } from "../../systems/ironic-db/open.ts";
 import { follow } from "../../systems/logs/scan.ts";
 import { type HandOverPosition, handOverPart, plannedNodes, restagePart } from "./hand-over.ts";
-import {
-  isHandedOver,
-  type MissingFields,
-  missingKeys,
-  noStates,
-  observe,
-  type PlannedNode,
-} from "./rules/judge.ts";
+import { isHandedOver, missingKeys, noStates, observe, type PlannedNode } from "./rules/judge.ts";
 import { createConductorHealth, type Log } from "./rules/successors.ts";
 
 export interface HandoverOptions {
@@ -238,8 +231,8 @@ export async function verifyTakeover(request: TakeoverRequest, sink: Sink) {
   });
 }
 
-function missingFieldsIn(database: Database, release: Release): MissingFields {
-  return async (batch) => {
+function missingFieldsIn(database: Database, release: Release) {
+  return async (batch: readonly PlannedNode[]) => {
     const ids = batch.map(({ id }) => id);
     const filled = await fieldNames(database, release, ids);
     return new Map(

@@ -8,7 +8,7 @@ import { parseObject } from "../../run/files/artefact-form.ts";
 import { readWindow } from "../../run/files/window-file.ts";
 import { COMMANDS } from "../../run/stages.ts";
 import { readRehearsal } from "../rehearse/rehearsal-file.ts";
-import type { Measured, RanCommand } from "./rules/facts.ts";
+import type { Measured, RanCommand } from "./rules/window.ts";
 
 /** A report lists at most this many of the newest commands. */
 const MAX_COMMANDS = 200;

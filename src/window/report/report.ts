@@ -17,7 +17,7 @@ import { nextCommand } from "../../run/next.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../../run/run.ts";
 import type { Sink } from "../../run/sink.ts";
 import { VERSION } from "../../run/version.ts";
-import { paceOfRun, perMinuteOf } from "../handover/conductor-pace.ts";
+import { paceOfRun } from "../handover/conductor-pace.ts";
 import { takeOversOf } from "../handover/hand-over.ts";
 import { createHandover, runState } from "../runner/run-state.ts";
 import { measuredOf } from "./history.ts";
@@ -104,7 +104,7 @@ export async function report(
       ...{ machines: loadable(counts), takeOvers },
       rows: counts.nodes + counts.ports + (nova === null ? 0 : stepsOf(nova.counts)),
       stopped: nova?.counts.stopped ?? [],
-      ...{ perMinute: perMinuteOf(run.path), pace: await paceOfRun(run.path) },
+      ...(await paceOfRun(run.path)),
       ...{ ...(await takeOverOf(plan.header.target.release)), measured },
     }),
     undo: [

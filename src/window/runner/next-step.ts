@@ -8,10 +8,9 @@ import type { RunFolder } from "../../run/files/run-folder.ts";
 import { isWindowClosed } from "../../run/files/window-file.ts";
 import { type NextStep, nextCommand } from "../../run/next.ts";
 import { COMMANDS, type RunStage, stageOf, UNDONE_BY } from "../../run/stages.ts";
-import { paceOfRun, perMinuteOf } from "../handover/conductor-pace.ts";
+import { paceOfRun } from "../handover/conductor-pace.ts";
 import { measuredOf } from "../report/history.ts";
-import type { Measured } from "../report/rules/facts.ts";
-import { stepOf } from "../report/rules/window.ts";
+import { type Measured, stepOf } from "../report/rules/window.ts";
 import { isDecision, lineOf, machinesNotInIronic, nextStepOf } from "./pipeline.ts";
 import { filesOf } from "./run-state.ts";
 
@@ -110,12 +109,11 @@ export function expected(
   stage: RunStage,
   measured: Measured,
   watch = WATCH_SECONDS,
-  pace = USUAL_PACE,
+  rate: Awaited<ReturnType<typeof paceOfRun>> = { pace: USUAL_PACE, perMinute: null },
 ) {
   const { staged = 0, released = 0, takeOvers = 0 } = available(files.handover) ?? {};
   const facts = {
-    ...{ machines: staged - released, takeOvers, rows: remainingRows(files) },
-    ...{ perMinute: perMinuteOf(files.run ?? ""), pace, measured },
+    ...{ machines: staged - released, takeOvers, rows: remainingRows(files), measured, ...rate },
   };
   const step = stepOf(COMMANDS[stage] ?? stage, facts);
   // The plan names hosts whose nova-compute must be stopped.
@@ -136,8 +134,8 @@ export async function expectedIn(
   watch?: number,
 ) {
   const { entries = [] } = available(files.journal) ?? {};
-  const [measured, pace] = [await measuredOf(path, entries), await paceOfRun(path)];
-  return expected(files, stage, measured, watch, pace);
+  const measured = await measuredOf(path, entries);
+  return expected(files, stage, measured, watch, await paceOfRun(path));
 }
 
 /** Rows of the plan that neither this run created nor Ironic had before. */

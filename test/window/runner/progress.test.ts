@@ -4,7 +4,7 @@ import { WINDOW_PACE } from "../../../src/model/handover.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 import type { RunFiles } from "../../../src/run/files/run-files.ts";
 import type { Sink } from "../../../src/run/sink.ts";
-import type { Measured } from "../../../src/window/report/rules/facts.ts";
+import type { Measured } from "../../../src/window/report/rules/window.ts";
 import { expected } from "../../../src/window/runner/next-step.ts";
 import { statusOf } from "../../../src/window/runner/status.ts";
 import { until } from "../../../src/window/runner/wait-for-operator.ts";
@@ -135,7 +135,8 @@ test("how long a hand-over takes is said for machines that are staged still", ()
   const begun = files([], { staged: 20, released: 9, takeOvers: 11 });
   const estimate = expected(begun, "handover", NOTHING);
   assert.deepEqual([estimate.seconds, estimate.basis], [360, "estimate"]);
-  const tuned = expected(begun, "handover", NOTHING, 0, { ...WINDOW_PACE, interval: 9 });
+  const rate = { pace: { ...WINDOW_PACE, interval: 9 }, perMinute: null };
+  const tuned = expected(begun, "handover", NOTHING, 0, rate);
   assert.match(tuned.source, /^estimate: 40 machines every 9 s, by the patch of config /);
   const pace = expected(begun, "handover", { ...NOTHING, handed: { count: 9, seconds: 90 } });
   assert.deepEqual([pace.seconds, pace.basis], [110, "measured"]);

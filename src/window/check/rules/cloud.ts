@@ -8,11 +8,7 @@ import { checkWithPlan, fine, isRefused, readable, resultOf, unreadable, warning
 const flavors = checkWithPlan("Flavors", ["nova", "ironic"], ({ nova, ironic, plan, api }) => {
   if (!ironic.flavored) return fine(`Nova of ${ironic.release} ignores deploy images in flavors.`);
   const facts = readable(api);
-  if (hasMovedToApi(nova.version) && facts === null)
-    return warning(
-      `Flavors of nova ${versionName(nova.version)} are in nova_api, which was not read.`,
-      "specify --nova-api-db",
-    );
+  if (hasMovedToApi(nova.version) && facts === null) return notInNova("Flavors", nova);
   if (hasMovedToApi(nova.version) && facts?.flavors === null)
     return unreadable("--nova-api-db", "flavors and flavor_extra_specs");
   const novaFlavors = nova.flavors.filter(({ id }) => facts === null || !facts.flavorIds.has(id));
@@ -35,6 +31,13 @@ const flavors = checkWithPlan("Flavors", ["nova", "ironic"], ({ nova, ironic, pl
     `${counted(names.size, "flavor has", "flavors have")} deploy images that are Ironic's or that apply changes.`,
   );
 });
+
+function notInNova(name: string, { version }: NovaFacts): CheckResult {
+  return warning(
+    `${name} of nova ${versionName(version)} are in nova_api, which was not read.`,
+    "specify --nova-api-db",
+  );
+}
 
 /** A plan skips flavors with one of two images unless they are named. Others have D231. */
 function byName(old: readonly DeployImage[], all: readonly DeployImage[]): string {
@@ -120,11 +123,7 @@ const aggregates = checkWithPlan("Aggregates", ["nova", "ironic"], (view) => {
   const members = inNova ? nova.aggregates : (apart?.aggregates ?? null);
   if (members === null && (inNova || apart !== null))
     return unreadable(inNova ? "--nova-db" : "--nova-api-db", "aggregates and aggregate_hosts");
-  if (members === null)
-    return warning(
-      `Aggregates of nova ${versionName(nova.version)} are in nova_api, which was not read.`,
-      "specify --nova-api-db",
-    );
+  if (members === null) return notInNova("Aggregates", nova);
   const of = (host: string): Members => members.filter((row) => row.host === host);
   if (planned === null)
     return resultOf(

@@ -138,23 +138,19 @@ export interface PlannedNode {
 /** `powerUnknown`: handed over, but no conductor has read their power since. */
 export type HandoverTally = { [state in HandoverState | "powerUnknown"]: number };
 
-/** Missing fields for a takeover, by node UUID. */
-export type MissingFields = (
-  batch: readonly PlannedNode[],
-) => Promise<ReadonlyMap<string, readonly string[]>>;
-
 /**
  * The current state of each machine's hand-over. A machine that was taken over but lacks fields for
  * the next takeover has failed.
  * @param all also return handed-over machines without a message, and those in planned maintenance
  * @param tally counts every machine
+ * @param missingFields those that a takeover needs, by node UUID
  */
 export async function* observe(
   plan: AsyncIterable<readonly PlannedNode[]>,
   handover: Pick<Handover, "observe" | "service">,
   tally: HandoverTally,
   all: boolean,
-  missingFields: MissingFields,
+  missingFields: (batch: readonly PlannedNode[]) => Promise<ReadonlyMap<string, readonly string[]>>,
 ): AsyncGenerator<Trouble> {
   const service = await handover.service();
   for await (const batch of plan) {

@@ -1,6 +1,5 @@
 import { type About, type ListedMachine, STATIC_ROWS } from "../page/data.ts";
-import { openMachine } from "./detail.ts";
-import { element, make, unpack } from "./dom.ts";
+import { element, make, openMachine, unpack } from "./detail.ts";
 
 /** `*` matches any value. */
 const NO_FILTER = { text: "", verdict: "*", finding: "*", host: "*" };

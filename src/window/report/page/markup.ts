@@ -40,28 +40,25 @@ export function table(
   titles: readonly string[],
   rows: readonly (readonly Cell[])[],
 ): string {
-  const head = titles
-    .map((title, at) => {
-      const kind = rows[0]?.[at]?.of === "number" ? ' class="number"' : "";
-      return `<th scope="col"${kind}>${escaped(title)}</th>`;
-    })
-    .join("");
-  const body = rows
-    .map((cells) => `<tr>${cells.map((one, at) => cellMarkup(one, at, titles)).join("")}</tr>`)
-    .join("\n");
+  const kind = (of: Cell["of"]): string => (of === undefined ? "" : ` class="${of}"`);
+  const head = titles.map((title, at) => {
+    const of = rows[0]?.[at]?.of === "number" ? "number" : undefined;
+    return `<th scope="col"${kind(of)}>${escaped(title)}</th>`;
+  });
+  const body = rows.map((cells) => {
+    // On a narrow screen, cells are stacked, each with its title.
+    const marked = cells.map(({ markup, of }, at) =>
+      at === 0
+        ? `<th scope="row"${kind(of)}>${markup}</th>`
+        : `<td${kind(of)} data-title="${escaped(titles[at] ?? "")}">${markup}</td>`,
+    );
+    return `<tr>${marked.join("")}</tr>`;
+  });
   return `<div class="wide stack" role="region" tabindex="0" aria-label="Table: ${escaped(caption)}"><table>
-<thead><tr>${head}</tr></thead>
+<thead><tr>${head.join("")}</tr></thead>
 <tbody>
-${body}
+${body.join("\n")}
 </tbody></table></div>`;
-}
-
-/** On a narrow screen, cells are stacked, each with its title. */
-function cellMarkup({ markup, of }: Cell, at: number, titles: readonly string[]): string {
-  const kind = of === undefined ? "" : ` class="${of}"`;
-  return at === 0
-    ? `<th scope="row"${kind}>${markup}</th>`
-    : `<td${kind} data-title="${escaped(titles[at] ?? "")}">${markup}</td>`;
 }
 
 export function section(title: string, body: string): string {

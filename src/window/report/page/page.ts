@@ -6,7 +6,7 @@ import { diffOf } from "../../../migrate/plan/rules/diff.ts";
 import { SIGNS } from "../../../migrate/plan/rules/summary.ts";
 import type { Origins, PlannedMachine, Verdict } from "../../../model/plan.ts";
 import { aboutOf, boundTo, PROMISE, SIGNERS } from "../markdown.ts";
-import type { Reported, ReportFacts } from "../report.ts";
+import type { Reported, ReportFacts, report } from "../report.ts";
 import type { pageAssets } from "../report-file.ts";
 import { type About, DETAILS, type Detail, type DetailBlock, type ListedMachine } from "./data.ts";
 import { cell, escaped, isolated, section, table } from "./markup.ts";
@@ -91,17 +91,13 @@ function detailOf(machine: PlannedMachine, origins: Origins, indexes: Map<string
 }
 
 type Assets = ReturnType<typeof pageAssets>;
-
-interface PageView {
-  readonly facts: ReportFacts;
-  /** Machines to show without scripts, those that need attention first. */
-  readonly first: readonly Reported["machine"][];
-  readonly machines: () => AsyncIterable<string>;
-}
+type Made = Awaited<ReturnType<typeof report>>;
 
 /** The report as one page, in pieces. Its policy forbids network, files and other scripts. */
-export async function* page(view: PageView, assets: Assets): AsyncGenerator<string> {
-  const { facts, first, machines } = view;
+export async function* page(
+  { facts, first, machines }: Made & { readonly machines: () => AsyncIterable<string> },
+  assets: Assets,
+): AsyncGenerator<string> {
   yield beginning(facts, assets);
   yield `${sections(facts).join("\n")}\n`;
   yield machinesSection(facts, first);
@@ -159,7 +155,7 @@ const CONTENTS = [
   ...[["machines", "Machines"] as const, ["sign-off", "Sign-off"] as const],
 ] as const;
 
-function machinesSection({ plan, totals }: ReportFacts, first: PageView["first"]): string {
+function machinesSection({ plan, totals }: ReportFacts, first: Made["first"]): string {
   const rows = first.map(rowMarkup).join("\n");
   const { machines } = plan.counts;
   const verdicts = VERDICTS.filter((verdict) => plan.counts.verdicts[verdict] > 0);

@@ -150,9 +150,12 @@ function novaFound({ findings: found, counts }: NonNullable<ReportFacts["nova"]>
 }
 
 function rollback(facts: ReportFacts): string {
-  const lines = list(undoLines(facts));
+  const lines = undoLines(facts).map((line) => `<li>${escaped(line)}</li>`);
   const commands = facts.undo.map((line) => escaped(line)).join("\n");
-  return section("What rollback does", `${lines}\n<pre tabindex="0">${commands}</pre>`);
+  return section(
+    "What rollback does",
+    `<ul>\n${lines.join("\n")}\n</ul>\n<pre tabindex="0">${commands}</pre>`,
+  );
 }
 
 function accepted({ totals }: ReportFacts): string {
@@ -228,8 +231,4 @@ function span(night: ReportFacts["night"], at: number): string {
 
 function barOf(drawn: string): string {
   return `<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">${drawn}</svg>`;
-}
-
-function list(lines: readonly string[]): string {
-  return `<ul>\n${lines.map((line) => `<li>${escaped(line)}</li>`).join("\n")}\n</ul>`;
 }

@@ -54,7 +54,7 @@ export async function config(options: ConfigOptions) {
   const all: DesiredSettings[] = [];
   const read: Awaited<ReturnType<typeof readConfs>>[] = [];
   for (const [part, files] of requests) {
-    const desired = desiredSettings(doc, releaseNames(), { release, exactFilters, part });
+    const desired = desiredSettings(doc, { release, exactFilters, part });
     all.push(desired);
     if (files !== null) read.push(await readConfs(files, desired.settings, hosts));
   }
@@ -249,13 +249,11 @@ export type DesiredSettings = ReturnType<typeof desiredSettings>;
 
 /**
  * The settings of one release of Nova or ironic-conductor. Notes report releases without a source.
- * @param releases all known ones, oldest first
  * @throws MigrationError N2I-E100 for exact filters on a release without them
  * @source facts/systems.md D4
  */
 export function desiredSettings(
   doc: SettingsDoc,
-  releases: readonly string[],
   request: {
     readonly release: string;
     readonly exactFilters: boolean;
@@ -264,6 +262,7 @@ export function desiredSettings(
   },
 ) {
   const { release, exactFilters, part } = request;
+  const releases = releaseNames();
   const at = releases.indexOf(release);
   const holds = ({ since, until }: { readonly since?: string; readonly until?: string }) =>
     (since === undefined || releases.indexOf(since) <= at) &&

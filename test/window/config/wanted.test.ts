@@ -13,7 +13,7 @@ import {
 
 const DOC = await loadSettings();
 const wanted = (release: string, exactFilters = false, part?: SettingsPart) =>
-  desiredSettings(DOC, releaseNames(), { release, exactFilters, part });
+  desiredSettings(DOC, { release, exactFilters, part });
 const keys = (release: string, ...more: [boolean?, "scheduler"?]) =>
   wanted(release, ...more).settings.map(({ section, key }) => `${section}/${key}`);
 function judged(release: string, text: string, part?: SettingsPart) {

@@ -16,24 +16,16 @@ import { beginLease, readLeases, renewLease } from "./leases/leases.ts";
 import { needLeases } from "./leases/schema.ts";
 
 export interface AgentCommandOptions extends TakeOptions {
-  readonly host: string;
   readonly interval: number;
-  /** Seconds without a heartbeat after which another host may fence this one. */
-  readonly ttl: number;
   /** Program that runs once if this host is fenced. */
   readonly onFenced?: string;
 }
 
-type Beat =
-  | "beat"
-  /** Nova has no new report from the host's nova-compute. */
-  | "waiting"
-  | "fenced";
-
 interface OpenedAgent {
-  readonly pass: () => Promise<Beat>;
+  /** `waiting`: Nova has no new report from the host's nova-compute. */
+  readonly pass: () => Promise<"beat" | "waiting" | "fenced">;
   /** Waits for background work of the last interval. */
-  readonly settle: () => Promise<void>;
+  readonly settle: () => Promise<unknown>;
 }
 
 /** @throws MigrationError N2I-E100, N2I-E206, N2I-E360, N2I-E363 if it was fenced, N2I-E364 */
@@ -55,28 +47,19 @@ export async function runAgent(
   try {
     await withAgent(options, report, async ({ pass }) => {
       while (!signal.aborted) {
-        if ((await passed(pass, report)) === "fenced") await fenced(options, report);
+        const result = await pass().catch((error: unknown) => {
+          // An unreachable database does not end the agent: the lease decides whether the host is up.
+          if (!(error instanceof MigrationError)) throw error;
+          if (!isUnanswered(error) && error.code !== "N2I-E207") throw error;
+          report(`No heartbeat: ${error.message}. Another attempt follows.`);
+        });
+        if (result === "fenced") await fenced(options, report);
         // Rejects only on the signal.
         await sleep(interval * 1000, undefined, { signal }).catch(() => undefined);
       }
     });
   } finally {
     interrupt.end();
-  }
-}
-
-/** An unreachable database does not end the agent: the lease decides whether the host is up. */
-async function passed(
-  pass: OpenedAgent["pass"],
-  report: (text: string) => void,
-): Promise<Beat | "failed"> {
-  try {
-    return await pass();
-  } catch (error) {
-    if (!(error instanceof MigrationError)) throw error;
-    if (!isUnanswered(error) && error.code !== "N2I-E207") throw error;
-    report(`No heartbeat: ${error.message}. Another attempt follows.`);
-    return "failed";
   }
 }
 
@@ -88,10 +71,10 @@ async function fenced(
   if (program !== undefined) {
     const { HOME = "/" } = processContext().env;
     const environment = { HOME, NOVA2IRONIC_HOST: host };
-    const fix = "Specify an executable program.";
+    const command = { name: "--on-fenced", program, args: [], environment };
     const limits = { deadline: FENCING, signal: new AbortController().signal };
     const ran = await orMessage(
-      runProgram({ name: "--on-fenced", program, args: [], environment, fix }, limits),
+      runProgram({ ...command, fix: "Specify an executable program." }, limits),
     );
     const ended =
       typeof ran === "string"
@@ -128,7 +111,8 @@ export function withAgent<T>(
     );
     const nova = keep(await openRole("nova-db", options.novaDb, { readOnly: true }));
     await needLeases(leases);
-    await needRights(leases, options.take ? new Map([...RIGHTS, ...TAKE_RIGHTS]) : RIGHTS);
+    const rights = [...RIGHTS].filter(([table]) => options.take || table !== "bm_locks");
+    await needRights(leases, new Map(rights));
     await mayRead(nova, ["services", "instances"]);
     await sameTime([leases, nova], ttl * 1000);
     const [tree] = tftpRoot === undefined ? [] : await openTrees([tftpRoot], "--tftp-root");
@@ -140,26 +124,15 @@ export function withAgent<T>(
     const taker = options.take
       ? await openTaker(options, { leases, services, report, clock }, keep)
       : null;
-    const publish = tree === undefined ? null : bootRecords({ leases, nova, tree, host, report });
-    let [lastCount, reported]: [number | null, boolean | null] = [null, null];
+    const publish = tree === undefined ? null : bootRecords({ leases, nova, report }, tree, host);
+    let lastCount: number | null = null;
+    let lastState = "";
     let lease: Awaited<ReturnType<typeof beginLease>> = null;
-    const reportState = (reports: boolean): void => {
-      if (reported !== reports)
-        report(
-          reports
-            ? `nova-compute of ${host} reports: its lease is renewed every ${options.interval} s and lasts ${ttl} s.`
-            : `nova-compute of ${host} has no new report: its lease is not renewed.`,
-        );
-      reported = reports;
+    const reportState = (state: string): void => {
+      if (state !== lastState) report(`nova-compute of ${host} ${state}.`);
+      lastState = state;
     };
-    /** A nova-compute that does not report may continue later, so it must be stopped as well. */
-    const isFenced = async (): Promise<boolean> => {
-      const [now] = await readLeases(leases, host);
-      return now === undefined
-        ? lease !== null
-        : now.fenced_by !== null || (lease !== null && lease.epoch !== now.epoch);
-    };
-    async function beat(): Promise<Beat> {
+    async function beat(): ReturnType<OpenedAgent["pass"]> {
       const all = await services(taker === null ? [host] : undefined);
       const count = all.find((one) => one.host === host)?.report_count ?? null;
       const first = lastCount === null;
@@ -169,42 +142,43 @@ export function withAgent<T>(
       lastCount = count ?? lastCount;
       if (!grew) {
         // A single read shows no progress.
-        if (!first) reportState(false);
-        return (await isFenced()) ? "fenced" : "waiting";
+        if (!first) reportState("has no new report: its lease is not renewed");
+        // A nova-compute that does not report may continue later, so it must be stopped as well.
+        const [now] = await readLeases(leases, host);
+        const isOther = lease !== null && lease.epoch !== now?.epoch;
+        return isOther || (now?.fenced_by ?? null) !== null ? "fenced" : "waiting";
       }
       if (lease === null) lease = await beginLease(leases, leaseFields);
       else if (!(await renewLease(leases, lease))) return "fenced";
       if (lease === null) return "fenced";
-      reportState(true);
+      const every = `every ${options.interval} s and lasts ${ttl} s`;
+      reportState(`reports: its lease is renewed ${every}`);
       // Takeovers and publishing each need a statement, and an interval allows only one.
       if (taker === null || !(await taker.attempt(all))) await publish?.();
       return "beat";
     }
-    const passes: OpenedAgent = {
-      async pass() {
-        const result = await beat();
-        // This comes first, because a fenced host must not power off another host.
-        if (result === "fenced") taker?.stop(fencedError(host));
-        return result;
-      },
-      settle: async () => taker?.settle(),
-    };
     try {
-      return await work(passes);
+      return await work({
+        async pass() {
+          const result = await beat();
+          // This comes first, because a fenced host must not power off another host.
+          if (result === "fenced") taker?.stop(fencedError(host));
+          return result;
+        },
+        settle: async () => taker?.settle(),
+      });
     } finally {
       await taker?.end();
     }
   });
 }
 
+const ADDING = new Set(["SELECT", "INSERT", "UPDATE"] as const);
 const RIGHTS: Privileges = new Map([
-  ["bm_service_leases", new Set(["SELECT", "INSERT", "UPDATE"] as const)],
-  ["bm_boot_records", new Set(["SELECT", "INSERT", "UPDATE"] as const)],
+  ["bm_service_leases", ADDING],
+  ["bm_boot_records", ADDING],
   ["bm_nodes", new Set(["SELECT", "UPDATE"] as const)],
-]);
-
-const TAKE_RIGHTS: Privileges = new Map([
-  ["bm_locks", new Set(["SELECT", "INSERT", "UPDATE"] as const)],
+  ["bm_locks", ADDING],
 ]);
 
 /** @throws MigrationError N2I-E364 if clocks differ by more than a sixth of the lease */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { MigrationError } from "../../src/lib/error.ts";
 import { processContext, surrounded } from "../../src/run/process-context.ts";
-import { patiently } from "../../src/takeover/agent/agent-round.ts";
+import { patiently } from "../../src/takeover/agent/agent-watch.ts";
 import { ends, run } from "../hostile/cli.ts";
 import { quickClock } from "../lab/bmc/quick-clock.ts";
 import { type Cloud, cloud, looksUntil, SILENT, taken, until } from "./agent-cloud.ts";
@@ -225,7 +225,7 @@ test("an agent that waits for a lock reports at growing intervals for which, and
   const busy = new MigrationError("N2I-E302", "host:A is locked by B");
   const locked = (): Promise<never> => Promise.reject(busy);
   const clock = quickClock();
-  const waits = () => patiently({ signal: ending.signal, report }, locked);
+  const waits = () => patiently(ending.signal, report, locked);
   const ended = await surrounded({ ...processContext(), clock }, waits);
   assert.equal(ended, null);
   const times = said.map((line) =>

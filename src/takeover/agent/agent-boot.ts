@@ -11,18 +11,17 @@ import type { Opening } from "../baremetal/optional-services.ts";
 import { publishBoot } from "../leases/leases.ts";
 import { instanceOwners } from "../leases/nodes.ts";
 
-interface Publishing extends Omit<Opening, "keep"> {
-  readonly tree: Tree;
-  readonly host: string;
-}
-
 /**
  * Publishes changed boot files. A call makes at most one statement, so as not to delay the
  * heartbeat.
  *
  * @returns a function to call once per interval
  */
-export function bootRecords({ leases, nova, tree, host, report }: Publishing): () => Promise<void> {
+export function bootRecords(
+  { leases, nova, report }: Omit<Opening, "keep">,
+  tree: Tree,
+  host: string,
+): () => Promise<void> {
   const published = new Map<string, string>();
   let round: AsyncGenerator<undefined, void> | null = null;
   async function* publishing(): AsyncGenerator<undefined, void> {

@@ -1,12 +1,10 @@
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { MigrationError, orNull } from "../../lib/error.ts";
+import { MigrationError } from "../../lib/error.ts";
 import type { SkippedRow } from "../../model/change.ts";
 import type { ComputeHost } from "../../model/nova/host-move.ts";
 import type { Lease } from "../../model/nova/leases.ts";
 import type { Keep } from "../../run/databases.ts";
 import { askFence } from "../../run/fence-command.ts";
-import { readJournal } from "../../run/files/journal.ts";
 import { openRun } from "../../run/files/run-folder.ts";
 import { inRun } from "../../run/run.ts";
 import { saveOptions } from "../../run/saved-options.ts";
@@ -15,21 +13,18 @@ import { read } from "../../systems/database/read.ts";
 import { text } from "../../systems/database/rows.ts";
 import { isUnanswered } from "../../systems/database/statement.ts";
 import { type LegacyInputs, openLegacyClients } from "../baremetal/legacy-clients.ts";
-import { openIn, takeMachines } from "../baremetal/legacy-take.ts";
+import { takeMachines } from "../baremetal/legacy-take.ts";
 import { type DownOptions, downTime } from "../host-watch.ts";
-import { takenLocks } from "../leases/locks.ts";
-import { ownersAmong } from "../leases/nodes.ts";
-import {
-  createAlarm,
-  createWatch,
-  patiently,
-  scanLeases,
-  type Taken,
-  type Taking,
-  takeFrom,
-} from "./agent-round.ts";
+import { fenceLease, readLeases } from "../leases/leases.ts";
+import { keepLocks, takenLocks } from "../leases/locks.ts";
+import { nodesOf, ownersAmong } from "../leases/nodes.ts";
+import { isLive, judgeLeases, shareOf, successorsOf } from "../rules/successors.ts";
+import { createAlarm, createWatch, isLocked, openRuns, patiently } from "./agent-watch.ts";
 
 export interface TakeOptions extends LegacyInputs, DownOptions {
+  readonly host: string;
+  /** Seconds without a heartbeat after which another host may fence this one. */
+  readonly ttl: number;
   readonly novaBmDb: string;
   readonly novaDb: string;
   readonly take: boolean;
@@ -38,73 +33,252 @@ export interface TakeOptions extends LegacyInputs, DownOptions {
   readonly fenceCommand?: string;
 }
 
-/** @param clock monotonic milliseconds @throws MigrationError as `openLegacyClients` */
-export async function openTaker(
-  options: TakeOptions & { readonly host: string; readonly ttl: number },
-  around: Pick<Taking, "leases" | "services" | "report"> & { readonly clock: () => number },
-  keep: Keep,
-) {
-  const { leases, report, clock } = around;
-  const { host, ttl, run = "", fenceCommand } = options;
+interface Around {
+  readonly leases: Database;
+  readonly services: () => Promise<readonly ComputeHost[]>;
+  readonly report: (text: string) => void;
+  /** Monotonic milliseconds. */
+  readonly clock: () => number;
+}
+
+/** Machines per pass. @source systems.md A4: periodic_max_workers of Ironic */
+const PASS = 8;
+/** Lifetime of the host lock while the host is being fenced, in milliseconds. */
+const LOCK = 30_000;
+/** Lines of skipped machines that are remembered, because each is reported once. */
+const LINES = 1000;
+
+type Agent = Awaited<ReturnType<typeof openAgent>>;
+
+async function openAgent(options: TakeOptions, around: Around, keep: Keep) {
+  const { run = "" } = options;
+  const { clock, report } = around;
   await openRun(run, { create: true });
   const clients = await openLegacyClients(options, keep, { readOnly: false }, report);
   const down = await downTime(options);
-  const ending = new AbortController();
-  const { signal } = ending;
-  /** One run per dead host, which can be inspected and rolled back separately. */
-  const takeIn = (name: string, from: string, nodes: readonly string[]): Promise<Taken> =>
-    inRun(
-      join(run, name),
-      "host agent",
-      { kind: "takeover", variant: "baremetal", create: true },
-      async (folder) => {
-        await saveOptions(folder, "host", options);
-        const request = { from, to: host, agent: host, nodes, down, signal };
-        return takeMachines(folder, clients, request, { report });
-      },
-    );
-  return createTaker(
-    {
-      ...{ ...around, host, signal, aggregates: clients.aggregates },
-      ...{ watch: createWatch(down, clock), alarm: createAlarm(report) },
-      fence: (from) =>
-        askFence(
-          { ...(fenceCommand !== undefined && { fenceCommand }), from, run },
-          signal,
-          around,
-        ),
-      take: ({ host: from, epoch }, nodes) =>
-        takeIn(`${encodeURIComponent(from)}-${epoch}`, from, nodes),
+  const reported = new Set<string>();
+  const later = (): number => clock() + options.ttl * 1000;
+  /** When to resume unfinished moves of this host; null: none. */
+  const finish: { at: number | null } = { at: 0 };
+  return {
+    ...{ ...around, ...options, run, clients, down, later, finish },
+    ...{ watch: createWatch(down, clock), alarm: createAlarm(report) },
+    ending: new AbortController(),
+    /** Reports a skipped machine, whose move may be unfinished. */
+    skip(line: string): void {
+      finish.at ??= later();
+      if (reported.size === LINES) reported.clear();
+      if (!reported.has(line)) report(line);
+      reported.add(line);
     },
-    { clock, ttl: ttl * 1000, ending },
-    () => finishMoves(leases, host, run, (name, from) => takeIn(name, from, [])),
-  );
+  };
+}
+
+/** @throws MigrationError as `openLegacyClients` */
+export async function openTaker(options: TakeOptions, around: Around, keep: Keep) {
+  const agent = await openAgent(options, around, keep);
+  const { host, leases, watch, clock, ending, finish } = agent;
+  /** Whether to leave the next interval to other work, and whether to check settled hosts then. */
+  let [rests, rechecks] = [false, false];
+  let work: Promise<unknown> = Promise.resolve();
+  let isWorking = false;
+  function start(act: () => Promise<void>): void {
+    isWorking = true;
+    work = act().finally(() => {
+      isWorking = false;
+    });
+    work.catch(() => undefined); // `attempt` throws it
+  }
+  const settle = (): Promise<unknown> => work.catch(() => undefined);
+  return {
+    settle,
+    /**
+     * Makes at most one statement for all compute hosts in Nova.
+     *
+     * @returns whether it made one
+     * @throws the error of the last task, if it is a bug
+     */
+    async attempt(services: readonly ComputeHost[]): Promise<boolean> {
+      watch.saw(services);
+      const open = watch.open();
+      if (!isWorking) await work;
+      if (isWorking) return false;
+      if (finish.at !== null && clock() >= finish.at) {
+        finish.at = null;
+        start(() => finishAll(agent));
+        return true;
+      }
+      // After an attempt without result, the next interval is left to other work.
+      if (rests || (open.length === 0 && watch.settled.size === 0)) {
+        rests = false;
+        return false;
+      }
+      if (watch.settled.size > 0 && (rechecks || open.length === 0)) {
+        for (const one of await ownersAmong(leases, [...watch.settled])) watch.settled.delete(one);
+        [rests, rechecks] = [true, false];
+        return true;
+      }
+      rechecks = true;
+      const { all, dead } = await scan(agent);
+      // A host without a lease may keep its machines until it reports with one.
+      for (const one of open)
+        if (!all.some((lease) => lease.host === one))
+          watch.waits.set(one, Number.POSITIVE_INFINITY);
+      const todo = dead.filter((lease) => open.includes(lease.host));
+      rests = todo.length === 0;
+      if (!rests) start(() => takeAll(agent, todo));
+      return true;
+    },
+    /** Finishes the current machine, then stops. Kills the site's fence, which may take minutes. */
+    stop: (error: MigrationError): void => ending.abort(error),
+    async end(): Promise<void> {
+      ending.abort(new MigrationError("N2I-E301", `the agent of ${host} is stopping`));
+      await settle();
+    },
+  };
+}
+
+/** Errors of the environment do not end the agent. @throws any other error */
+function reportFailure({ ending, report, finish, later }: Agent, what: string, error: unknown) {
+  if (!(error instanceof MigrationError)) throw error;
+  const again = ending.signal.aborted ? "" : " Another attempt follows.";
+  report(`Takeover of ${what}: ${error.message}.${again}`);
+  finish.at ??= later();
+}
+
+function waiting<T>({ ending, report }: Agent, act: () => Promise<T>): Promise<T | null> {
+  return patiently(ending.signal, report, act);
+}
+
+/** One run per dead host, which can be inspected and rolled back separately. */
+function takeIn(agent: Agent, name: string, from: string, nodes: readonly string[]) {
+  const { host, run, clients, down, report } = agent;
+  const about = { kind: "takeover", variant: "baremetal", create: true } as const;
+  return inRun(join(run, name), "host agent", about, async (folder) => {
+    await saveOptions(folder, "host", agent);
+    const request = { from, to: host, agent: host, nodes, down, signal: agent.ending.signal };
+    return (await takeMachines(folder, clients, request, { report })).skipped;
+  });
+}
+
+/** One statement. Returns no dead hosts if this host must not act. */
+async function scan({ leases, host, watch, alarm, ending }: Agent) {
+  const all = await readLeases(leases);
+  const judged = judgeLeases(all, watch.state());
+  alarm(judged);
+  const mayAct = !ending.signal.aborted && isLive(all.find((lease) => lease.host === host));
+  return { all, dead: mayAct ? judged.dead : [] };
+}
+
+/** This host's share, by Nova's current state, which may have changed during a wait. */
+async function shareNow(
+  agent: Agent,
+  from: string,
+  nodes: readonly string[],
+  aggregates: Parameters<typeof successorsOf>[3],
+) {
+  agent.watch.saw(await agent.services());
+  const { all, dead } = await scan(agent);
+  const lease = dead.find((one) => one.host === from);
+  if (lease === undefined) return null;
+  const successors = successorsOf(from, all, agent.watch.fit(), aggregates);
+  return { lease, mine: shareOf(agent.host, nodes, successors) };
+}
+
+async function machinesOf({ leases }: Agent, from: string): Promise<readonly string[]> {
+  const nodes: string[] = [];
+  for await (const page of nodesOf(leases, from)) for (const { uuid } of page) nodes.push(uuid);
+  return nodes;
+}
+
+/** The lease of a host that is still dead and has machines for this host, or null. */
+async function readAgain(agent: Agent, from: string): Promise<Lease | null> {
+  const aggregates = await agent.clients.aggregates();
+  const now = await shareNow(agent, from, await machinesOf(agent, from), aggregates);
+  return now !== null && now.mine.length > 0 ? now.lease : null;
+}
+
+/** Fences under a lock. Returns whether the host is fenced, also by another agent. */
+async function fenceHost(agent: Agent, from: string): Promise<boolean> {
+  const { leases, host, report, ending } = agent;
+  const holder = { owner: `agent of ${host}`, ttl: LOCK };
+  const locks = await waiting(agent, () => keepLocks(leases, [`host:${from}`], holder));
+  if (locks === null) return false;
+  try {
+    // The wait for the lock, or the site's fence, may have taken minutes.
+    const before = await readAgain(agent, from);
+    if (before?.fenced_by !== null) return before !== null;
+    await askFence({ ...agent, from }, ending.signal, agent);
+    await locks.renew();
+    const now = await readAgain(agent, from);
+    if (now === null || now.epoch !== before.epoch) return false;
+    if (!(await fenceLease(leases, now, host))) return false;
+    report(`${from} is dead: fenced by ${host}.`);
+    return true;
+  } finally {
+    await locks.release();
+  }
+}
+
+/** A refusal for some machines must not stop the takeover of the others. */
+async function takeSome(agent: Agent, { host: from, epoch }: Lease, nodes: readonly string[]) {
+  try {
+    return await takeIn(agent, `${encodeURIComponent(from)}-${epoch}`, from, nodes);
+  } catch (error) {
+    if (!(error instanceof MigrationError) || isLocked(error) || isUnanswered(error)) throw error;
+    agent.skip(`Machines of ${from} were skipped: ${error.message}.`);
+    return [];
+  }
+}
+
+/** @throws MigrationError if a database does not answer, or the site's fence fails */
+async function takeFrom(agent: Agent, { host: from, fenced_by }: Lease): Promise<void> {
+  const { watch } = agent;
+  // Without machines, a host is not fenced.
+  if ((await machinesOf(agent, from)).length === 0) return void watch.settled.add(from);
+  if (fenced_by === null && !(await fenceHost(agent, from))) return;
+  const nodes = await machinesOf(agent, from);
+  const aggregates = await agent.clients.aggregates();
+  const processed = new Set<string>();
+  for (;;) {
+    const now = await shareNow(agent, from, nodes, aggregates);
+    if (now === null || now.lease.fenced_by === null) return;
+    const some = now.mine.filter((node) => !processed.has(node)).slice(0, PASS);
+    if (some.length === 0) break;
+    for (const node of some) processed.add(node);
+    const skipped = await waiting(agent, () => takeSome(agent, now.lease, some));
+    if (skipped === null) return;
+    for (const { id, reason } of skipped) agent.skip(`${id} of ${from} was skipped: ${reason}.`);
+  }
+  if ((await machinesOf(agent, from)).length === 0) watch.settled.add(from);
+  // Another host may take over the machines, or an operator may solve the problem.
+  else if (processed.size > 0) watch.waits.set(from, agent.later());
+}
+
+async function takeAll(agent: Agent, dead: readonly Lease[]): Promise<void> {
+  for (const lease of dead)
+    await takeFrom(agent, lease).catch((error: unknown) => {
+      reportFailure(agent, lease.host, error);
+      if (!isUnanswered(error)) agent.watch.waits.set(lease.host, agent.later());
+    });
 }
 
 /** Finishes the moves of all runs in the folder. Returns the machines that remain unfinished. */
-async function finishMoves(
-  leases: Database,
-  host: string,
-  run: string,
-  finish: (name: string, from: string) => Promise<Taken>,
-): Promise<Taken> {
+async function finishMoves(agent: Agent): Promise<readonly SkippedRow[]> {
+  const { leases, host, run } = agent;
   const skipped: SkippedRow[] = [];
-  for (const entry of await readdir(run, { withFileTypes: true })) {
-    const { name } = entry;
-    const from = entry.isDirectory() ? deadIn(name) : null;
-    if (from === null || !(await isOpen(join(run, name)))) continue;
+  for (const { name, from } of await openRuns(run))
     try {
-      skipped.push(...(await finish(name, from)).skipped);
+      skipped.push(...(await takeIn(agent, name, from, [])));
     } catch (error) {
       // A bad folder must not stop others.
       if (!(error instanceof MigrationError) || isUnanswered(error)) throw error;
       skipped.push({ id: `run:${name}`, reason: error.message });
     }
-  }
-  const reported = new Set(skipped.map(({ id }) => id));
-  const unfinished = (await unfinishedMoves(leases, host)).filter(
-    (uuid) => !reported.has(`machine:${uuid}`),
-  );
+  const mine = "bm_nodes WHERE service_host = ? AND task_state = 'migrating' ORDER BY id";
+  const unfinished = (await read(leases, { uuid: text }, mine, [host]))
+    .flatMap(({ uuid }) => uuid ?? [])
+    .filter((uuid) => !skipped.some(({ id }) => id === `machine:${uuid}`));
   const locks = unfinished.length === 0 ? [] : await takenLocks(leases);
   for (const uuid of unfinished) {
     const lock = locks.find(({ resource }) => resource === `node:${uuid.toLowerCase()}`);
@@ -113,169 +287,14 @@ async function finishMoves(
     const reason = `its move is unfinished, by ${whose}${late}`;
     skipped.push({ id: `machine:${uuid}`, reason });
   }
-  return { skipped };
+  return skipped;
 }
 
-/** Machines with an unfinished move to the host. */
-async function unfinishedMoves(leases: Database, host: string): Promise<readonly string[]> {
-  const mine = "bm_nodes WHERE service_host = ? AND task_state = 'migrating' ORDER BY id";
-  return (await read(leases, { uuid: text }, mine, [host])).flatMap(({ uuid }) => uuid ?? []);
-}
-
-/** An unclaimed machine may have a guard. An unreadable run counts as unfinished to report it. */
-async function isOpen(path: string): Promise<boolean> {
-  const journal = await orNull(openRun(path, { create: false }).then(readJournal));
-  return journal === null || openIn(journal.entries).length > 0;
-}
-
-function deadIn(name: string): string | null {
-  const [, from] = /^(.+)-\d+$/.exec(name) ?? [];
+async function finishAll(agent: Agent): Promise<void> {
   try {
-    return from === undefined ? null : decodeURIComponent(from);
-  } catch {
-    return null; // not a folder of this agent
+    const skipped = (await waiting(agent, () => finishMoves(agent))) ?? [];
+    for (const { id, reason } of skipped) agent.skip(`${id} was skipped: ${reason}.`);
+  } catch (error) {
+    reportFailure(agent, "unfinished moves", error);
   }
-}
-
-/** Lines of skipped machines that are remembered, because each is reported once. */
-const LINES = 1000;
-
-interface Timing {
-  readonly clock: () => number;
-  /** Milliseconds until the next attempt. */
-  readonly ttl: number;
-  readonly ending: AbortController;
-}
-
-/** @param finish resumes unfinished moves of this host */
-function createTaker(
-  parts: Omit<Taking, "skip">,
-  { clock, ttl, ending }: Timing,
-  finish: () => Promise<Taken>,
-) {
-  const work = createWork();
-  const reported = new Set<string>();
-  /** When to resume unfinished moves of this host; null: none. */
-  let finishAt: number | null = 0;
-  const { settled, waits, openHosts } = createSilent(parts.watch, clock);
-  /** Whether to leave the next interval to other work, and whether to check settled hosts then. */
-  let [rests, rechecks] = [false, false];
-  const taking: Taking = {
-    ...parts,
-    skip(line) {
-      finishAt ??= clock() + ttl;
-      if (reported.size === LINES) reported.clear();
-      if (!reported.has(line)) parts.report(line);
-      reported.add(line);
-    },
-  };
-
-  /** Errors of the environment do not end the agent. @throws any other error */
-  function reportFailure(what: string, error: unknown): void {
-    if (!(error instanceof MigrationError)) throw error;
-    const again = ending.signal.aborted ? "" : " Another attempt follows.";
-    parts.report(`Takeover of ${what}: ${error.message}.${again}`);
-    finishAt ??= clock() + ttl;
-  }
-
-  async function finishAll(): Promise<void> {
-    try {
-      const done = await patiently(taking, finish);
-      for (const { id, reason } of done?.skipped ?? [])
-        taking.skip(`${id} was skipped: ${reason}.`);
-    } catch (error) {
-      reportFailure("unfinished moves", error);
-    }
-  }
-
-  async function takeAll(dead: readonly Lease[]): Promise<void> {
-    for (const lease of dead) {
-      try {
-        const round = await takeFrom(taking, lease);
-        if (round === "all") settled.add(lease.host);
-        // Another host may take over the machines, or an operator may solve the problem.
-        else if (round === "left") waits.set(lease.host, clock() + ttl);
-      } catch (error) {
-        reportFailure(lease.host, error);
-        if (!isUnanswered(error)) waits.set(lease.host, clock() + ttl);
-      }
-    }
-  }
-
-  return {
-    /** Makes at most one statement for all compute hosts in Nova. @returns whether it made one */
-    async attempt(services: readonly ComputeHost[]): Promise<boolean> {
-      parts.watch.saw(services);
-      const open = openHosts();
-      if (await work.isRunning()) return false;
-      if (finishAt !== null && clock() >= finishAt) {
-        finishAt = null;
-        work.start(finishAll);
-        return true;
-      }
-      // After an attempt without result, the next interval is left to other work.
-      if (rests || (open.length === 0 && settled.size === 0)) {
-        rests = false;
-        return false;
-      }
-      if (settled.size > 0 && (rechecks || open.length === 0)) {
-        for (const host of await ownersAmong(parts.leases, [...settled])) settled.delete(host);
-        [rests, rechecks] = [true, false];
-        return true;
-      }
-      rechecks = true;
-      const { all, dead } = await scanLeases(taking);
-      // A host without a lease may keep its machines until it reports with one.
-      for (const host of open)
-        if (!all.some((lease) => lease.host === host)) waits.set(host, Number.POSITIVE_INFINITY);
-      const todo = dead.filter(({ host }) => open.includes(host));
-      rests = todo.length === 0;
-      if (!rests) work.start(() => takeAll(todo));
-      return true;
-    },
-    settle: work.settle,
-    /** Finishes the current machine, then stops. Kills the site's fence. */
-    stop: (error: MigrationError): void => ending.abort(error),
-    async end(): Promise<void> {
-      // A site's fence may take ten minutes.
-      ending.abort(new MigrationError("N2I-E301", `the agent of ${parts.host} is stopping`));
-      await work.settle();
-    },
-  };
-}
-
-function createSilent(watch: Taking["watch"], clock: () => number) {
-  /** Hosts without machines, until they report or receive a machine. */
-  const settled = new Set<string>();
-  /** Earliest time of the next attempt, unless the host reports. */
-  const waits = new Map<string, number>();
-  const openHosts = (): readonly string[] => {
-    const { silent } = watch.state();
-    for (const host of settled) if (!silent.has(host)) settled.delete(host);
-    for (const [host, at] of waits) if (!silent.has(host) || at <= clock()) waits.delete(host);
-    return [...silent].filter((host) => !settled.has(host) && !waits.has(host));
-  };
-  return { settled, waits, openHosts };
-}
-
-function createWork() {
-  let work: Promise<unknown> = Promise.resolve();
-  let isRunning = false;
-  return {
-    /** @throws the error of the last task, if it is a bug */
-    async isRunning(): Promise<boolean> {
-      if (!isRunning) await work;
-      return isRunning;
-    },
-    start(act: () => Promise<void>): void {
-      isRunning = true;
-      work = act().finally(() => {
-        isRunning = false;
-      });
-      work.catch(() => undefined); // `isRunning` throws it
-    },
-    settle: async () => {
-      await work.catch(() => undefined);
-    },
-  };
 }

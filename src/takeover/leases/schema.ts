@@ -18,8 +18,8 @@ import {
 import { columnNames, tableNames } from "../../systems/database/identity.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { quoted, read } from "../../systems/database/read.ts";
-import { accountOf, may } from "../../systems/database/rights.ts";
-import { ask, isTrue, text } from "../../systems/database/rows.ts";
+import { accountOf, may as mayWrite } from "../../systems/database/rights.ts";
+import { ask, isTrue, string, text } from "../../systems/database/rows.ts";
 import { lockTarget } from "../../systems/database/target-lock.ts";
 import { defining } from "../../systems/database/write.ts";
 import { describeTables } from "../../systems/nova-bm/describe.ts";
@@ -27,20 +27,42 @@ import { readSchema } from "../../systems/nova-bm/open.ts";
 import { readLeases } from "./leases.ts";
 import { acquiredLocks } from "./locks.ts";
 
-interface SchemaOptions {
-  readonly change: "extend" | "status" | "revert";
-  readonly novaBmDb: string;
-}
+const NODES = "bm_nodes";
 
 /** @returns false if `status` finds that parts are missing */
-export function leaseSchema({ change, novaBmDb }: SchemaOptions, sink: Sink): Promise<boolean> {
+export function leaseSchema(
+  { change, novaBmDb }: { change: "extend" | "status" | "revert"; novaBmDb: string },
+  { confirm, result }: Sink,
+): Promise<boolean> {
   return closing(async (keep) => {
     const readOnly = change === "status";
     const database = keep(await openRole("nova-bm-db", novaBmDb, { readOnly }));
-    if (change === "status") return isComplete(database, sink);
+    const { label } = database;
+    if (change === "status") {
+      const { version, present, missing } = await leaseParts(database);
+      const columns = counted(withoutLeases(await columnNames(database, NODES)).length, "column");
+      result(`${label}: nova_bm version ${version}, ${columns} in bm_nodes without leases.`);
+      result(`Present: ${qualified(present) || "no lease tables or columns"}.`);
+      if (missing.length > 0) result(`Missing: ${qualified(missing)}.`);
+      return missing.length === 0;
+    }
     const lock = await lockTarget(database);
     try {
-      await (change === "extend" ? extend : revert)(database, sink);
+      const changed =
+        change === "extend"
+          ? await extendSchema(database)
+          : await revertSchema(database, (parts) =>
+              confirm(`Remove ${parts} from nova_bm of ${label}?`),
+            );
+      const parts = qualified(changed);
+      const [done, nothing] =
+        change === "extend"
+          ? [`Added to nova_bm of ${label}: ${parts}. Its version is 10, as before.`, "already"]
+          : [`Removed from nova_bm of ${label}: ${parts}.`, "not"];
+      const todo = change === "extend" ? "add" : "remove";
+      result(
+        parts === "" ? `Nothing to ${todo}: nova_bm of ${label} is ${nothing} extended.` : done,
+      );
     } finally {
       await lock.release();
     }
@@ -48,75 +70,34 @@ export function leaseSchema({ change, novaBmDb }: SchemaOptions, sink: Sink): Pr
   });
 }
 
-async function isComplete(database: Database, { result }: Sink): Promise<boolean> {
-  const { version, columns, tables, missing } = await leaseParts(database);
-  const columnCount = withoutLeases(await columnNames(database, "bm_nodes")).length;
-  result(
-    `${database.label}: nova_bm version ${version}, ${counted(columnCount, "column")} in bm_nodes without leases.`,
-  );
-  result(`Present: ${qualified([...tables, ...columns]) || "no lease tables or columns"}.`);
-  if (missing.length > 0) result(`Missing: ${qualified(missing)}.`);
-  return missing.length === 0;
-}
-
-async function extend(database: Database, { result }: Sink): Promise<void> {
-  const added = await extendSchema(database);
-  result(
-    added.length === 0
-      ? `Nothing to add: nova_bm of ${database.label} is already extended.`
-      : `Added to nova_bm of ${database.label}: ${qualified(added)}. Its version is 10, as before.`,
-  );
-}
-
-async function revert(database: Database, { confirm, result }: Sink): Promise<void> {
-  const { tables, columns } = await leaseParts(database);
-  const parts = qualified([...tables, ...columns]);
-  if (parts === "")
-    return result(`Nothing to remove: nova_bm of ${database.label} is not extended.`);
-  await confirm(`Remove ${parts} from nova_bm of ${database.label}?`);
-  await revertSchema(database);
-  result(`Removed from nova_bm of ${database.label}: ${parts}.`);
-}
-
 function qualified(names: readonly string[]): string {
   const isColumn = (name: string): boolean => LEASE_COLUMNS.some((column) => column.name === name);
   return names.map((name) => (isColumn(name) ? `bm_nodes.${name}` : name)).join(", ");
 }
 
-const NODES = "bm_nodes";
-
 /** @throws MigrationError N2I-E202, N2I-E203; N2I-E360 if a fork uses one of the names */
-export async function leaseParts(database: Database) {
+async function leaseParts(database: Database) {
   const { version } = await readSchema(database);
   const found = await describeTables(database);
-  const nodes = new Map(
-    found.find(({ name }) => name === NODES)?.columns.map((column) => [column.name, column]),
-  );
-  const columns = LEASE_COLUMNS.filter(({ name }) => nodes.has(name));
-  const foreign = columns.filter(({ name, type }) => nodes.get(name)?.type !== type);
+  const nodes = found.find(({ name }) => name === NODES)?.columns ?? [];
+  const typeOf = new Map(nodes.map(({ name, type }) => [name, type]));
+  const columns = LEASE_COLUMNS.filter(({ name }) => typeOf.has(name));
   const tables = found.filter(({ name }) => name in LEASE_TABLES);
-  const wrong = tables.filter(
-    (table) =>
-      !isLeaseTable(
-        table.name,
-        table.columns.map(({ name }) => name),
-      ),
-  );
-  const unexpected = [...foreign.map(({ name }) => `${NODES}.${name}`), ...wrong.map(nameOf)];
+  const unexpected = [
+    ...columns.flatMap(({ name, type }) => (typeOf.get(name) === type ? [] : [`${NODES}.${name}`])),
+    ...tables.flatMap((table) =>
+      isLeaseTable(table.name, table.columns.map(nameOf)) ? [] : [table.name],
+    ),
+  ];
   if (unexpected.length > 0)
     throw new MigrationError(
       "N2I-E360",
       `${database.label}: ${unexpected.join(", ")} already exists, but not as created by host schema extend`,
       { fix: "Rename it, or remove it if it is not needed. Then run extend again." },
     );
-  const has = new Set([...columns, ...tables].map(nameOf));
+  const present = [...tables, ...columns].map(nameOf);
   const all = [...Object.keys(LEASE_TABLES), ...LEASE_COLUMNS.map(nameOf)];
-  return {
-    version,
-    columns: columns.map(nameOf),
-    tables: tables.map(nameOf),
-    missing: all.filter((name) => !has.has(name)),
-  };
+  return { version, present, missing: all.filter((name) => !present.includes(name)) };
 }
 
 function nameOf({ name }: { readonly name: string }): string {
@@ -149,18 +130,15 @@ export async function extendSchema(database: Database): Promise<readonly string[
     );
   const { engine, knex } = database;
   const columns = LEASE_COLUMNS.filter(({ name }) => missing.includes(name));
-  const tables = missing.filter((name) => name in LEASE_TABLES);
+  const tables = Object.entries(LEASE_TABLES).filter(([name]) => missing.includes(name));
   await mayDefine(database, [
-    ...tables.map((table) => ({ verb: "CREATE" as const, table })),
-    ...(columns.length > 0 ? [{ verb: "ALTER" as const, table: NODES }] : []),
+    ...tables.map(([name]) => ["CREATE", name] as const),
+    ...columns.slice(0, 1).map(() => ["ALTER", NODES] as const),
   ]);
   // Host names and uuids are ASCII. As UTF-8, the keys are too long for older servers.
   const how = { engine, ...(engine === "mysql" && { charset: "ascii" }) };
-  const made = Object.fromEntries(
-    Object.entries(LEASE_TABLES).filter(([name]) => tables.includes(name)),
-  );
   const statements = [
-    ...tableStatements(knex, made, how),
+    ...tableStatements(knex, Object.fromEntries(tables), how),
     ...(columns.length > 0 ? columnStatements(knex, NODES, columns, engine) : []),
   ];
   for (const statement of statements)
@@ -169,22 +147,30 @@ export async function extendSchema(database: Database): Promise<readonly string[
 }
 
 /**
+ * @param confirm receives the parts if there are any
  * @returns the removed parts
  * @throws MigrationError N2I-E206 with the statements for an administrator, N2I-E361 if it is in
  * use
  */
-export async function revertSchema(database: Database): Promise<readonly string[]> {
-  const { columns, tables } = await leaseParts(database);
+export async function revertSchema(
+  database: Database,
+  confirm: (parts: string) => Promise<void>,
+): Promise<readonly string[]> {
+  const { present } = await leaseParts(database);
+  if (present.length === 0) return [];
+  await confirm(qualified(present));
   const { engine } = database;
-  const used = await inUse(database, [...columns, ...tables]);
+  const used = await inUse(database, present);
   if (used.length > 0)
     throw new MigrationError(
       "N2I-E361",
       `${database.label}: ${used.join("; ")}; nothing was removed`,
     );
+  const tables = present.filter((name) => name in LEASE_TABLES);
+  const columns = present.filter((name) => !(name in LEASE_TABLES));
   await mayDefine(database, [
-    ...(columns.length > 0 ? [{ verb: "ALTER" as const, table: NODES }] : []),
-    ...tables.map((table) => ({ verb: "DROP" as const, table })),
+    ...columns.slice(0, 1).map(() => ["ALTER", NODES] as const),
+    ...tables.map((name) => ["DROP", name] as const),
   ]);
   const drops = columns.map((name) => `DROP COLUMN ${quoted(engine, name)}`);
   // SQLite drops one column per statement.
@@ -194,39 +180,35 @@ export async function revertSchema(database: Database): Promise<readonly string[
     ...tables.map((name) => `DROP TABLE ${name}`),
   ])
     await defining(database, "reverting nova_bm", statement);
-  return [...columns, ...tables];
+  return present;
 }
 
 /** @param parts existing parts of the extension */
 async function inUse(database: Database, parts: readonly string[]): Promise<readonly string[]> {
-  const has = (...names: readonly string[]): boolean => names.every((name) => parts.includes(name));
   const migrating = "task_state = 'migrating' OR prev_task_state IS NOT NULL ORDER BY id";
-  const nodes = has("prev_task_state")
-    ? await read(database, { id: text }, `${NODES} WHERE ${migrating}`)
+  const nodes = parts.includes("prev_task_state")
+    ? await read(database, { id: string }, `${NODES} WHERE ${migrating}`)
     : [];
-  const leases = has("bm_service_leases") ? await readLeases(database) : [];
-  const locks = has("bm_locks") ? await acquiredLocks(database) : [];
+  const leases = parts.includes("bm_service_leases") ? await readLeases(database) : [];
+  const locks = parts.includes("bm_locks") ? await acquiredLocks(database) : [];
   const live = leases.filter((lease) => lasts(lease) && lease.fenced_by === null);
+  const ids = nodes.map(({ id }) => id);
   return [
-    ...(nodes.length > 0
-      ? [
-          `bm_nodes.id=${listed(
-            nodes.flatMap(({ id }) => id ?? []),
-            NAMES,
-          )} moving to another host`,
-        ]
-      : []),
+    ...(ids.length > 0 ? [`bm_nodes.id=${listed(ids, NAMES)} moving to another host`] : []),
     ...live.map(({ host }) => `the agent of ${host} runs`),
     ...locks.map(({ resource, owner }) => `${owner} holds the lock ${resource}`),
   ];
 }
 
 /** @throws MigrationError N2I-E206 */
-async function mayDefine(database: Database, definitions: readonly Defining[]): Promise<void> {
+async function mayDefine(
+  database: Database,
+  definitions: readonly (readonly [keyof typeof REFUSED, string])[],
+): Promise<void> {
   const account = await accountOf(database);
   const grants = new Set<string>();
-  for (const one of definitions) {
-    const grant = await grantOf(database, one, account);
+  for (const [verb, table] of definitions) {
+    const grant = await grantOf(database, verb, table, account);
     if (grant !== null) grants.add(grant);
   }
   if (grants.size === 0) return;
@@ -237,41 +219,34 @@ async function mayDefine(database: Database, definitions: readonly Defining[]): 
   );
 }
 
-interface Defining {
-  readonly verb: "ALTER" | "CREATE" | "DROP";
-  readonly table: string;
-}
-
 /** Statements that need the privilege. With the privilege, they fail for another reason. */
-const REFUSED: { readonly [verb in Defining["verb"]]: (table: string) => string } = {
-  ALTER: (table) => `ALTER TABLE ${table} DROP COLUMN n2i_none`,
-  CREATE: (table) => `CREATE TABLE ${table} (n INT, n INT)`,
-  DROP: (table) => `DROP VIEW ${table}`,
+const REFUSED = {
+  ALTER: (table: string) => `ALTER TABLE ${table} DROP COLUMN n2i_none`,
+  CREATE: (table: string) => `CREATE TABLE ${table} (n INT, n INT)`,
+  DROP: (table: string) => `DROP VIEW ${table}`,
 };
 
 async function grantOf(
   database: Database,
-  { verb, table }: Defining,
+  verb: keyof typeof REFUSED,
+  table: string,
   account: string,
 ): Promise<string | null> {
   const { engine, address } = database;
-  switch (engine) {
-    case "sqlite":
-      return (await may(database, "UPDATE", table)) === "yes"
-        ? null
-        : `chmod u+rw ${address.filename ?? ""}`;
-    case "mysql":
-      return (await isAllowed(database, REFUSED[verb](table)))
-        ? null
-        : `GRANT ${verb} ON \`${address.database.replaceAll("`", "``")}\`.${table} TO ${account}`;
-    case "postgresql": {
-      const [sql, values] = verb === "CREATE" ? [MAY_CREATE, []] : [MAY_CHANGE, [table]];
-      const [row] = await ask(database, "asking for privileges", sql, values);
-      if (row === undefined || isTrue(row.may)) return null;
-      const privilege = verb === "CREATE" ? "CREATE ON SCHEMA " : "";
-      return `GRANT ${privilege}${text(row.name)} TO ${account}`;
-    }
+  if (engine === "sqlite") {
+    const may = await mayWrite(database, "UPDATE", table);
+    return may === "yes" ? null : `chmod u+rw ${address.filename ?? ""}`;
   }
+  if (engine === "mysql") {
+    const name = address.database.replaceAll("`", "``");
+    const may = await isAllowed(database, REFUSED[verb](table));
+    return may ? null : `GRANT ${verb} ON \`${name}\`.${table} TO ${account}`;
+  }
+  const [sql, values] = verb === "CREATE" ? [MAY_CREATE, []] : [MAY_CHANGE, [table]];
+  const [row] = await ask(database, "asking for privileges", sql, values);
+  if (row === undefined || isTrue(row.may)) return null;
+  const privilege = verb === "CREATE" ? "CREATE ON SCHEMA " : "";
+  return `GRANT ${privilege}${text(row.name)} TO ${account}`;
 }
 
 const MAY_CREATE =

@@ -16,16 +16,12 @@ import { ENDED, type Rollback, type RollbackOptions, rollbackOf } from "../run/r
 import type { Sink } from "../run/sink.ts";
 import { readServices } from "../systems/nova-db/services.ts";
 import { createNovaTarget } from "../systems/nova-db/target.ts";
-import {
-  type LegacyClients,
-  type LegacyInputs,
-  openLegacyClients,
-  whereOf,
-} from "./baremetal/legacy-clients.ts";
+import { type LegacyClients, openLegacyClients, whereOf } from "./baremetal/legacy-clients.ts";
 import { liftByHand, takenByHand } from "./baremetal/legacy-fence.ts";
 import { returnMachines, withLegacy } from "./baremetal/legacy-moves.ts";
 import { type LegacyMachine, movedMachines } from "./baremetal/steps/legacy-started.ts";
 import { withHosts } from "./host-moves.ts";
+import { longestDownTime } from "./host-watch.ts";
 import { backTransition, moveState } from "./rules/legacy-states.ts";
 import {
   EVERYTHING,
@@ -35,11 +31,11 @@ import {
   rowsBack,
   rowsToRestore,
 } from "./steps/host-move.ts";
-import { type HostInputs, type MoveTarget, openHostClients } from "./target.ts";
+import { type HostOptions, type MoveTarget, openHostClients } from "./target.ts";
 
 export function hostsBack(
   variant: MoveTarget["variant"],
-  options: LegacyInputs & RollbackOptions,
+  options: HostOptions & RollbackOptions,
 ): Rollback {
   return variant === "ironic" ? novaBack(options) : machinesBack(options);
 }
@@ -47,7 +43,7 @@ export function hostsBack(
 /**
  * Skips a machine with a changed row completely. Lifts the fence last, if no machine is skipped.
  */
-function novaBack(options: HostInputs & RollbackOptions): Rollback {
+function novaBack(options: HostOptions & RollbackOptions): Rollback {
   const { all } = options;
   const about = { kind: "takeover", variant: "ironic" } as const;
   return rollbackOf(about, options, (sink, preview) => ({
@@ -122,10 +118,9 @@ async function silentOf(
   { database }: MoveTarget,
   plans: readonly MovePlan[],
 ): Promise<readonly string[]> {
-  const down = Math.max(...plans.map(({ manifest }) => manifest.service_down_time));
   const hosts = [...new Set(plans.flatMap(({ manifest }) => manifest.to))];
   const beats = await readServices(database, hosts);
-  return beats.flatMap((beat) => (isUp(beat, down) ? [] : [beat.host]));
+  return beats.flatMap((beat) => (isUp(beat, longestDownTime(plans)) ? [] : [beat.host]));
 }
 
 async function* previewsOf(
@@ -178,7 +173,7 @@ function checkMoved(names: ReadonlySet<string>, moved: readonly string[]): void 
 }
 
 /** Rolls back from any step. The epoch increases. */
-function machinesBack(options: LegacyInputs & RollbackOptions): Rollback {
+function machinesBack(options: HostOptions & RollbackOptions): Rollback {
   const { all } = options;
   const about = { kind: "takeover", variant: "baremetal" } as const;
   return rollbackOf(about, options, (sink, preview) => ({

@@ -12,23 +12,20 @@ import { privileges } from "../systems/nova-db/host-rights.ts";
 import { everyNode, openMachines } from "../systems/nova-db/machines.ts";
 import { identifyNova, MOVED_TABLES } from "../systems/nova-db/plan-open.ts";
 import { readServices } from "../systems/nova-db/services.ts";
-import { type DownOptions, downTime } from "./host-watch.ts";
+import { downTime } from "./host-watch.ts";
 import { readLeases } from "./leases/leases.ts";
 import { holderText, takenLocks } from "./leases/locks.ts";
 import { live } from "./leases/nodes.ts";
 import { isFenced } from "./rules/move-hosts.ts";
-
-interface Listed extends DownOptions {
-  readonly novaDb: string;
-  readonly novaBmDb?: string;
-}
+import type { HostOptions } from "./target.ts";
 
 /** Lists nova-baremetal's machines, or those with an Ironic compute node or only an instance. */
 export function listHosts(
-  { novaDb, novaBmDb, ...options }: Listed,
+  options: HostOptions,
   work: (rows: AsyncIterable<OwnedRow>) => Promise<void>,
 ): Promise<void> {
   return closing(async (keep) => {
+    const { novaDb, novaBmDb } = options;
     const down = await downTime(options);
     const database = keep(await openRole("nova-db", novaDb, { readOnly: true }));
     await identifyNova(database, MOVED_TABLES);

@@ -18,22 +18,12 @@ import { now, rest } from "../run/process-context.ts";
 import type { Sink } from "../run/sink.ts";
 import { VERSION } from "../run/version.ts";
 import { busyInstances } from "../systems/nova-db/machines.ts";
-import type { LegacyInputs } from "./baremetal/legacy-clients.ts";
-import { type DownOptions, downTime, watchHost } from "./host-watch.ts";
+import { downTime, watchHost } from "./host-watch.ts";
 import type { MoveFacts, MoveRequest } from "./rules/move-hosts.ts";
-import type { MoveScope, MoveTarget } from "./target.ts";
+import type { HostOptions, MoveTarget } from "./target.ts";
 
-interface PlanOptions extends DownOptions, MoveScope {
-  readonly to?: readonly string[];
-  readonly site?: string;
-  readonly forceAggregates?: boolean;
-}
-
-export interface HostPlanOptions extends LegacyInputs, PlanOptions {
+export interface TakeoverOptions extends HostOptions {
   readonly run: string;
-}
-
-export interface TakeoverOptions extends HostPlanOptions {
   readonly from: string;
   readonly fenceCommand?: string;
   readonly confirmedDown: boolean;
@@ -47,7 +37,7 @@ export async function makeMoves(
   run: RunFolder,
   target: MoveTarget,
   mode: MoveMode,
-  options: PlanOptions,
+  options: HostOptions,
   { during }: Pick<Sink, "during">,
 ): Promise<MovePlan> {
   const looked_at = new Date().toISOString();
@@ -190,7 +180,7 @@ export async function checkMovable({ manifest, lines }: MovePlan): Promise<void>
   throw new MigrationError("N2I-E317", listed([...texts], NAMES, "; "));
 }
 
-export function hostsIn({ to = [] }: PlanOptions): readonly string[] {
+export function hostsIn({ to = [] }: HostOptions): readonly string[] {
   return [...new Set(to.flatMap((list) => list.split(",")))].filter(Boolean);
 }
 
@@ -198,7 +188,7 @@ export function hostsIn({ to = [] }: PlanOptions): readonly string[] {
 async function moveRequestOf(
   run: RunFolder,
   mode: MoveMode,
-  options: PlanOptions,
+  options: HostOptions,
   { hosts, types }: MoveFacts,
 ): Promise<MoveRequest> {
   const to = hostsIn(options);

@@ -16,28 +16,31 @@ import type { Sink } from "../run/sink.ts";
 import { instancesOn } from "../systems/nova-db/legacy.ts";
 import { servedElsewhere } from "../systems/nova-db/machines.ts";
 import { readServices } from "../systems/nova-db/services.ts";
-import {
-  type LegacyClients,
-  type LegacyInputs,
-  openLegacyClients,
-  whereOf,
-} from "./baremetal/legacy-clients.ts";
+import { type LegacyClients, openLegacyClients, whereOf } from "./baremetal/legacy-clients.ts";
 import { hasLifted, lastReadmission, lifting } from "./baremetal/legacy-fence.ts";
 import { withLegacy } from "./baremetal/legacy-moves.ts";
 import { withHosts } from "./host-moves.ts";
 import { checkSpelling } from "./host-plan.ts";
 import { isAbout } from "./host-verify.ts";
-import { isSilentAgain } from "./host-watch.ts";
+import { isSilentAgain, longestDownTime } from "./host-watch.ts";
 import { liftFence, readLeases } from "./leases/leases.ts";
 import { instanceOwners, nodesOf } from "./leases/nodes.ts";
 import { isUnlocked } from "./rules/legacy-states.ts";
 import { fenceLeg, fencesOf } from "./steps/host-move.ts";
-import { type MoveTarget, openHostClients } from "./target.ts";
+import { type HostOptions, type MoveTarget, openHostClients } from "./target.ts";
 
-export interface ReadmitOptions extends LegacyInputs {
+export interface ReadmitOptions extends HostOptions {
   readonly run: string;
   readonly compute: string;
   readonly queuePurged: boolean;
+}
+
+interface Readmission {
+  readonly run: RunFolder;
+  readonly plans: readonly MovePlan[];
+  readonly options: ReadmitOptions;
+  readonly entries: Entries;
+  readonly sink: Sink;
 }
 
 /**
@@ -52,26 +55,19 @@ export function readmit(
   options: ReadmitOptions,
   sink: Sink,
 ): Promise<number | null> {
-  const { compute: host } = options;
   return inRun(options.run, "host readmit", { kind: "takeover", variant }, async (run) => {
     const { entries } = await readJournal(run);
-    const plans = await (variant === "ironic" ? fencing : takes)(run, host, entries);
+    const plans = await (variant === "ironic" ? fencing : takes)(run, options.compute, entries);
     await checkWindow(run, "host readmit");
     return closing(async (keep) => {
       const opening = [keep, { readOnly: false }, sink.report] as const;
-      const doing = { options, entries, sink };
+      const readmission = { run, plans, options, entries, sink };
       if (variant === "ironic")
-        return liftFences(run, await openHostClients(options, ...opening), plans, doing);
+        return liftFences(await openHostClients(options, ...opening), readmission);
       const clients = await openLegacyClients(await whereOf(run, options), ...opening);
-      return liftLease(run, clients, plans, doing);
+      return liftLease(clients, readmission);
     });
   });
-}
-
-interface Readmitting {
-  readonly options: ReadmitOptions;
-  readonly entries: Entries;
-  readonly sink: Sink;
 }
 
 /** Includes plans without a service to fence. @throws MigrationError N2I-E319 */
@@ -104,58 +100,48 @@ async function takes(run: RunFolder, host: string, entries: Entries): Promise<re
   });
 }
 
-async function liftFences(
-  run: RunFolder,
-  clients: MoveTarget,
-  plans: readonly MovePlan[],
-  { options, sink }: Readmitting,
-): Promise<number | null> {
+async function liftFences(clients: MoveTarget, readmission: Readmission): Promise<number | null> {
+  const { run, plans, options, sink } = readmission;
   const { compute: host } = options;
-  const check = await mayComeBack(clients, plans, options, sink, async () =>
+  const { database } = clients;
+  const precondition = await mayComeBack(clients, readmission, async () =>
     foundIn(
-      await servedElsewhere(clients.database, host),
+      await servedElsewhere(database, host),
       `instances have host ${host}, but other hosts serve their machines`,
     ),
   );
-  const [{ id } = { id: null }] = await readServices(clients.database, [host]);
+  const [{ id } = { id: null }] = await readServices(database, [host]);
   const fenced = plans.filter(({ manifest }) => manifest.fence.some(({ key }) => key.id === id));
   await sink.confirm(
     fenced.length === 0
       ? `Readmit ${host}? Its service record was deleted, and its fence with it.`
-      : `Lift the fence of ${host} in ${clients.database.label}?`,
+      : `Lift the fence of ${host} in ${database.label}?`,
   );
-  return withHosts(run, clients, plans, async (hosts) => {
+  return withHosts(run, clients, plans, async ({ session, parts, check }) => {
     if (fenced.length === 0) {
-      await check();
-      await lifting(hosts.session, host);
+      await precondition();
+      await lifting(session, host);
       return 0;
     }
     let lifted = 0;
     for (const plan of fenced) {
-      const leg = fenceLeg(hosts.parts.fence, plan);
-      const checks = { check: hosts.check, precondition: check };
+      const leg = { ...fenceLeg(parts.fence, plan), check, precondition };
       const course = { direction: "back", only: { all: true, selects: ofHost(host) } } as const;
-      const { done, skipped } = await execute([{ ...leg, ...checks }], hosts.session, course);
-      if (skipped.length > 0)
-        throw new MigrationError(
-          "N2I-E300",
-          Array.from(skipped, ({ id, reason }) => `${id} ${reason}`).join("; "),
-        );
+      const { done, skipped } = await execute([leg], session, course);
+      const reasons = Array.from(skipped, ({ id, reason }) => `${id} ${reason}`);
+      if (skipped.length > 0) throw new MigrationError("N2I-E300", reasons.join("; "));
       lifted += done;
     }
     return lifted === 0 ? null : 0;
   });
 }
 
-async function liftLease(
-  run: RunFolder,
-  clients: LegacyClients,
-  plans: readonly MovePlan[],
-  { options, entries, sink }: Readmitting,
-): Promise<number | null> {
+async function liftLease(clients: LegacyClients, readmission: Readmission): Promise<number | null> {
+  const { run, plans, options, entries, sink } = readmission;
   const { compute: host } = options;
+  const { leases } = clients;
   const locked = { hosts: [host] };
-  const [lease] = await readLeases(clients.leases, host);
+  const [lease] = await readLeases(leases, host);
   if (lease === undefined && hasLifted(host, entries)) return null;
   if (lease?.fenced_by === null) {
     if (lastReadmission(host, entries)?.do !== "start") return null;
@@ -163,17 +149,17 @@ async function liftLease(
     await withLegacy(run, clients, plans, locked, ({ session }) => lifting(session, host));
     return lasts(lease) ? lease.ttl - lease.age : null;
   }
-  const check = await mayComeBack(clients, plans, options, sink, () => holdersText(clients, host));
+  const check = await mayComeBack(clients, readmission, () => holdersText(clients, host));
   await sink.confirm(
     lease === undefined
-      ? `Readmit ${host}? ${clients.leases.label} has no lease of it.`
-      : `Lift the fence of ${host}'s lease in ${clients.leases.label}?`,
+      ? `Readmit ${host}? ${leases.label} has no lease of it.`
+      : `Lift the fence of ${host}'s lease in ${leases.label}?`,
   );
   await withLegacy(run, clients, plans, locked, async ({ session }) => {
     // Another process may have changed the fence before this process had the lock.
     await check();
     await lifting(session, host, async () => {
-      if (lease !== undefined && !(await liftFence(clients.leases, lease)))
+      if (lease !== undefined && !(await liftFence(leases, lease)))
         throw new MigrationError("N2I-E300", `the lease of ${host} was changed in the meantime`);
     });
   });
@@ -187,30 +173,25 @@ async function liftLease(
  */
 async function mayComeBack(
   clients: MoveTarget,
-  plans: readonly MovePlan[],
-  { compute: host, queuePurged }: ReadmitOptions,
-  sink: Sink,
+  { plans, options: { compute: host, queuePurged }, sink }: Readmission,
   holders: () => Promise<readonly string[]>,
 ): Promise<() => Promise<void>> {
-  const reportCount = async (): Promise<number> => {
-    const [now] = await readServices(clients.database, [host]);
-    return now?.report_count ?? 0;
-  };
+  const reportCount = async (): Promise<number> =>
+    (await readServices(clients.database, [host]))[0]?.report_count ?? 0;
   const past = plans.flatMap(({ manifest }) => manifest.from.filter((one) => one.host === host));
   /** Null: the host runs. */
   let silentCount: number | null = await reportCount();
   // Without an earlier read in a plan, silence is not proved. A host that ran is watched again.
   if (past.length === 0 || past.some(({ report_count }) => (report_count ?? 0) !== silentCount)) {
-    const down = Math.max(...plans.map(({ manifest }) => manifest.service_down_time));
-    const isSilent = await isSilentAgain(clients, host, down, sink);
+    const isSilent = await isSilentAgain(clients, host, longestDownTime(plans), sink);
     silentCount = isSilent ? await reportCount() : null;
   }
   const queue = queueOf(host);
   const notPurged = `${queue} may not be empty: run rabbitmqctl purge_queue ${queue} and pass --queue-purged`;
   const check = async (): Promise<void> => {
-    const reports = silentCount !== (await reportCount());
+    const runs = silentCount !== (await reportCount());
     const reasons = [
-      ...(reports ? [`nova-compute of ${host} runs again: stop it first`] : []),
+      ...(runs ? [`nova-compute of ${host} runs again: stop it first`] : []),
       ...(await holders()),
       ...(queuePurged ? [] : [notPurged]),
     ];
@@ -233,26 +214,23 @@ async function holdersText(
   host: string,
 ): Promise<readonly string[]> {
   const instances = await instancesOn(database, host);
-  const owners = await instanceOwners(
-    leases,
-    instances.map(({ uuid }) => uuid),
+  const uuids = instances.map(({ uuid }) => uuid);
+  const taken = (await instanceOwners(leases, uuids)).flatMap((one) =>
+    one.service_host === host ? [] : [one.instance_uuid],
   );
-  const foreign = owners.filter(({ service_host }) => service_host !== host);
-  const taken = foreign.map(({ instance_uuid }) => instance_uuid);
-  const half: string[] = [];
+  const half = new Set<string>();
   for await (const page of nodesOf(leases, host))
-    for (const { uuid, task_state } of page) if (task_state === MIGRATING) half.push(uuid);
+    for (const { uuid, task_state } of page) if (task_state === MIGRATING) half.add(uuid);
   for (const { node, task_state } of instances)
-    if (task_state === MIGRATING && node !== null && !half.includes(node)) half.push(node);
-  const locked = instances.filter(
-    (one) => isUnlocked(one) && one.task_state !== MIGRATING && !taken.includes(one.uuid),
-  );
-  const uuids = locked.map(({ uuid }) => uuid);
+    if (task_state === MIGRATING && node !== null) half.add(node);
+  const locked = instances
+    .filter(({ task_state }) => task_state !== MIGRATING)
+    .filter((one) => isUnlocked(one) && !taken.includes(one.uuid));
   return [
     ...foundIn(taken, `instances have host ${host}, but other hosts have their machines`),
-    ...foundIn(half, `machines of ${host} have an unfinished move: roll it back or finish it`),
+    ...foundIn([...half], `machines of ${host} have an unfinished move: roll it back or finish it`),
     ...foundIn(
-      uuids,
+      locked.map(({ uuid }) => uuid),
       `instances of ${host} have a lock without an owner, left by an interrupted move: roll the move back, finish it, or unlock them`,
     ),
   ];

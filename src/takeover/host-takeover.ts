@@ -1,5 +1,6 @@
 import { MigrationError, orNull } from "../lib/error.ts";
-import { plansOf } from "../model/journal.ts";
+import type { SkippedRow } from "../model/change.ts";
+import { type Entries, plansOf } from "../model/journal.ts";
 import { HOST_PARTS } from "../model/nova/host-move.ts";
 import { closing } from "../run/databases.ts";
 import { runFence } from "../run/fence-command.ts";
@@ -11,13 +12,20 @@ import { inRun } from "../run/run.ts";
 import { saveOptions } from "../run/saved-options.ts";
 import type { Sink } from "../run/sink.ts";
 import { openMachines } from "../systems/nova-db/machines.ts";
-import { type LegacyInputs, legacyOptions, openLegacyClients } from "./baremetal/legacy-clients.ts";
-import { takeOverLegacy } from "./baremetal/legacy-takeover.ts";
+import {
+  type LegacyClients,
+  legacyOptions,
+  openLegacyClients,
+} from "./baremetal/legacy-clients.ts";
+import { fenceByHand } from "./baremetal/legacy-fence.ts";
+import { checkAny, withLegacy } from "./baremetal/legacy-moves.ts";
+import { reportPorts } from "./baremetal/legacy-ports.ts";
+import { legacyMoved, openIn, performLegacy, takeMachines } from "./baremetal/legacy-take.ts";
+import { movedMachines } from "./baremetal/steps/legacy-started.ts";
 import { type HostMoved, isThrough, performMoves } from "./host-moves.ts";
 import {
   askDown,
   checkMovable,
-  type HostPlanOptions,
   hostsIn,
   makeMoves,
   type Planning,
@@ -25,12 +33,15 @@ import {
   type TakeoverOptions,
   watchedPlan,
 } from "./host-plan.ts";
-import { configuredDownTime } from "./host-watch.ts";
+import { configuredDownTime, downTime } from "./host-watch.ts";
+import { readLeases } from "./leases/leases.ts";
 import { openTarget } from "./open-target.ts";
-import { rowsToRestore } from "./steps/host-move.ts";
-import { type MoveTarget, openHostClients } from "./target.ts";
+import { EVERYTHING, rowsToRestore } from "./steps/host-move.ts";
+import { type HostOptions, type MoveTarget, openHostClients } from "./target.ts";
 
-export function planMoves(options: HostPlanOptions, sink: Sink): Promise<MovePlan> {
+type RunOptions = HostOptions & { readonly run: string };
+
+export function planMoves(options: RunOptions, sink: Sink): Promise<MovePlan> {
   const variant = options.novaBmDb === undefined ? "ironic" : "baremetal";
   return inRun(options.run, "host plan", { kind: "takeover", variant, create: true }, (run) =>
     closing(async (keep) => {
@@ -67,9 +78,9 @@ export function takeOver(
       const opening = [keep, { readOnly: options.plan }, sink.report] as const;
       if (variant === "ironic")
         return takeNova(run, await openHostClients(options, ...opening), options, { sink, show });
-      const allOptions = await legacyOptions(run, options);
-      const clients = await openLegacyClients(allOptions, ...opening);
-      return takeOverLegacy(run, clients, options, allOptions, { sink, show });
+      const saved = await legacyOptions(run, options);
+      const clients = await openLegacyClients(saved, ...opening);
+      return takeLegacy(run, clients, options, saved, { sink, show });
     }),
   );
 }
@@ -78,18 +89,19 @@ async function takeNova(
   run: RunFolder,
   nova: MoveTarget,
   options: TakeoverOptions,
-  { sink, show }: Planning,
+  planning: Planning,
 ): Promise<HostMoved | null> {
-  const resumable = await startedPlan(run, nova, options);
-  if (resumable !== null) await goOn(run, resumable, options, { sink, show });
-  const plan = resumable ?? (await watchedPlan(run, nova, options, { sink, show }));
+  const { sink } = planning;
+  const resumable = await startedPlan(run, nova, options.from);
+  if (resumable !== null) await resumeNova(run, resumable, options, planning);
+  const plan = resumable ?? (await watchedPlan(run, nova, options, planning));
   if (options.plan) return null;
   const { entries } = await readJournal(run);
   if (resumable !== null && isThrough(plan, entries)) {
     sink.report(
       `No machine of ${options.from} is left. verify shows the hosts that serve its machines now.`,
     );
-    const found = await rowsToRestore([plan], entries, { all: false, selects: () => true });
+    const found = await rowsToRestore([plan], entries, { ...EVERYTHING, all: false });
     const { manifest } = plan;
     return { manifest, blocked: 0, fenced: 0, made: 0, found, skipped: [], stopped: false };
   }
@@ -105,11 +117,7 @@ async function takeNova(
 }
 
 /** Null if the host must be watched again. */
-async function startedPlan(
-  run: RunFolder,
-  nova: MoveTarget,
-  { from }: TakeoverOptions,
-): Promise<MovePlan | null> {
+async function startedPlan(run: RunFolder, nova: MoveTarget, from: string) {
   const plan = await orNull(presentMoves(run), "N2I-E110");
   if (plan === null) return null;
   const { entries } = await readJournal(run);
@@ -128,7 +136,7 @@ async function startedPlan(
 }
 
 /** @throws MigrationError N2I-E100 if options differ from the started plan */
-async function goOn(
+async function resumeNova(
   run: RunFolder,
   plan: MovePlan,
   options: TakeoverOptions,
@@ -137,33 +145,123 @@ async function goOn(
   const { manifest } = plan;
   const { to, service_down_time: down, made_at } = manifest;
   const [hosts, seconds] = [hostsIn(options), await configuredDownTime(options)];
-  const other =
-    hosts.toSorted().join() === to.toSorted().join()
-      ? seconds !== null && seconds !== down && `a service_down_time of ${down} s, not ${seconds} s`
-      : `--to ${to.join(",")}, not ${hosts.join(",")}`;
-  if (other !== false)
-    throw new MigrationError("N2I-E100", `this takeover was started with ${other}`, {
-      fix: `Use the same options, or roll back first: nova2ironic rollback --run ${run.path} --all`,
-    });
+  if (hosts.toSorted().join() !== to.toSorted().join())
+    throw startedWith(`--to ${to.join(",")}, not ${hosts.join(",")}`, run);
+  if (seconds !== null && seconds !== down)
+    throw startedWith(`a service_down_time of ${down} s, not ${seconds} s`, run);
   const { sha256: site } = await siteOf(options.site);
+  const { force_aggregates: forced = false } = manifest;
   const later = [
-    ...((manifest.site ?? null) === site ? [] : ["--site"]),
-    ...((manifest.force_aggregates ?? false) === (options.forceAggregates ?? false)
-      ? []
-      : ["--force-aggregates"]),
-  ];
+    (manifest.site ?? null) === site ? "" : "--site",
+    forced === (options.forceAggregates ?? false) ? "" : "--force-aggregates",
+  ].filter(Boolean);
+  const verb = later.length > 1 ? "are" : "is";
   const rest =
-    later.length === 0
-      ? ""
-      : `. ${later.join(" and ")} ${later.length > 1 ? "are" : "is"} used after it is finished`;
+    later.length === 0 ? "" : `. ${later.join(" and ")} ${verb} used after it is finished`;
   sink.report(`Resuming the plan of ${made_at}${rest}.`);
   if (options.plan) await show(plan);
+}
+
+function startedWith(other: string, { path }: RunFolder): MigrationError {
+  return new MigrationError("N2I-E100", `this takeover was started with ${other}`, {
+    fix: `Use the same options, or roll back first: nova2ironic rollback --run ${path} --all`,
+  });
+}
+
+/**
+ * As an agent: watches the host, fences its lease, then moves its machines.
+ *
+ * @param saved also those of earlier commands
+ */
+async function takeLegacy(
+  run: RunFolder,
+  clients: LegacyClients,
+  options: TakeoverOptions,
+  saved: TakeoverOptions,
+  { sink, show }: Planning,
+): Promise<HostMoved | null> {
+  const { from } = options;
+  const [to = ""] = hostsIn(options);
+  let resumed: Awaited<ReturnType<typeof resumeLegacy>> = null;
+  const plan = await watchedPlan(run, clients, options, {
+    ...{ sink, show },
+    async before() {
+      await checkWindow(run, "host takeover");
+      if (!options.plan) resumed = await resumeLegacy(run, clients, options, to, sink);
+    },
+  });
+  if (options.plan) return null;
+  const { moved: before, skipped: reasons } = resumed ?? { moved: 0, skipped: [] };
+  const { entries } = await readJournal(run);
+  const half = await halfMoved(plan, entries, reasons);
+  const taken = movedMachines(entries).filter(({ move }) => move.from === from).length;
+  const { machines, verdicts } = plan.manifest.counts;
+  if (machines === 0 && taken > 0) {
+    if (resumed === null) await askDown(options, { machines: 0, to }, clients, sink);
+    const found = taken - before - half.length;
+    const all = { made: before, found, skipped: half, locked: 0, stopped: false };
+    return legacyMoved(plan, 0, all);
+  }
+  await checkMovable(plan);
+  await saveOptions(run, "host", saved);
+  await askDown(options, { machines: verdicts.move, to }, clients, sink);
+  const fenced = await withLegacy(run, clients, [plan], { hosts: [from] }, async ({ session }) => {
+    await runFence(options, plan.sha256, session, sink);
+    return fenceByHand(session, clients, from);
+  });
+  const [lease] = await readLeases(clients.leases, from);
+  const ports = reportPorts(clients.ports, clients.read, sink.result);
+  const moved = await performLegacy(run, clients, plan, sink, {
+    silent: lease?.ttl,
+    onMoved: (move) => ports.of([move]),
+  });
+  checkAny(moved);
+  const skipped = [...half, ...moved.skipped];
+  return legacyMoved(plan, fenced, { ...moved, skipped, made: moved.made + before });
+}
+
+/** Claimed machines with an unfinished move, which a plan of the old host no longer contains. */
+async function halfMoved({ lines }: MovePlan, entries: Entries, skipped: readonly SkippedRow[]) {
+  const planned = new Set<string>();
+  for await (const batch of lines()) for (const { uuid } of batch) planned.add(uuid);
+  return openIn(entries)
+    .filter(({ id }) => !planned.has(id))
+    .map(({ id: uuid }) => {
+      const id = `machine:${uuid}`;
+      return skipped.find((one) => one.id === id) ?? { id, reason: "its move is unfinished" };
+    });
+}
+
+/**
+ * Unclaimed machines are planned again. Null if there was nothing to resume.
+ *
+ * @throws MigrationError N2I-E100 if moves to another host were started, because that host creates
+ * their boot files
+ */
+async function resumeLegacy(
+  run: RunFolder,
+  clients: LegacyClients,
+  options: TakeoverOptions,
+  to: string,
+  sink: Sink,
+) {
+  const open = openIn((await readJournal(run)).entries);
+  if (open.length === 0) return null;
+  const mismatch = open.find(({ move }) => move.to !== to || move.from !== options.from);
+  if (mismatch !== undefined)
+    throw startedWith(`--from ${mismatch.move.from} --to ${mismatch.move.to}`, run);
+  await askDown(options, { machines: open.length, to }, clients, sink);
+  const request = { from: options.from, to, nodes: [], down: await downTime(options) };
+  const resumed = await takeMachines(run, clients, request, sink);
+  if (resumed.stopped) throw new MigrationError("N2I-E301", "stopped while it resumed");
+  for (const { id, reason } of resumed.skipped) sink.report(`${id}: ${reason}.`);
+  return resumed;
 }
 
 /** @throws MigrationError N2I-E317 if no machine can be moved, N2I-E315 for a takeover plan */
 export function moveHosts(
   variant: MoveTarget["variant"],
-  options: LegacyInputs & { readonly run: string },
+  options: RunOptions,
   sink: Sink,
 ): Promise<HostMoved> {
   return inRun(options.run, "host move", { kind: "takeover", variant }, (run) =>
@@ -194,9 +292,7 @@ function checkMode(
     });
   if (mode === "move") return;
   // The host was neither watched nor confirmed as down.
-  const by =
-    nova_bm === undefined ? "Resume with host takeover" : "Its agent or host takeover resumes it";
   throw new MigrationError("N2I-E315", `${path} takes over a dead host`, {
-    fix: `${by}, or create a new plan with host plan.`,
+    fix: `${nova_bm ? "Its agent or host takeover resumes it" : "Resume with host takeover"}, or create a new plan with host plan.`,
   });
 }

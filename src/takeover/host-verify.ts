@@ -12,17 +12,17 @@ import { kindOf } from "../run/files/run-kind.ts";
 import { type MovePlan, movePlans, presentMoves } from "../run/host-files.ts";
 import type { Sink } from "../run/sink.ts";
 import { listVerdicts, type VerifiedRows } from "../run/verified.ts";
-import { type LegacyInputs, whereOf } from "./baremetal/legacy-clients.ts";
+import { whereOf } from "./baremetal/legacy-clients.ts";
 import { hasLifted } from "./baremetal/legacy-fence.ts";
 import { LEGACY } from "./baremetal/steps/legacy-started.ts";
-import { isSilentAgain } from "./host-watch.ts";
+import { isSilentAgain, longestDownTime } from "./host-watch.ts";
 import { readLeases } from "./leases/leases.ts";
 import { type OpenTarget, openTarget } from "./open-target.ts";
 import { isFenced } from "./rules/move-hosts.ts";
 import { fencesOf } from "./steps/host-move.ts";
-import type { Compared } from "./target.ts";
+import type { Compared, HostOptions } from "./target.ts";
 
-export interface HostVerifyOptions extends LegacyInputs {
+export interface HostVerifyOptions extends HostOptions {
   readonly run: string;
   readonly allRows?: boolean;
   /** The operator confirms that the queues of the former hosts are empty. */
@@ -88,7 +88,6 @@ async function* judged(
       lease === undefined
         ? service !== undefined && service.report_count !== oldHost.report_count
         : ranSinceFenced(oldHost, service, lease);
-    const down = Math.max(...plans.map(({ manifest }) => manifest.service_down_time));
     // Other users lift their own fences. This run only needs an empty queue.
     const runFences = plans.some(({ manifest }) => fences(manifest, oldHost.host));
     // A host without a lease or service has no fence, and must not run before it is readmitted.
@@ -98,7 +97,9 @@ async function* judged(
     const started = isNew && taken;
     const runs =
       started ||
-      (ran && (fenced || taken) && !(await isSilentAgain(target, oldHost.host, down, sink)));
+      (ran &&
+        (fenced || taken) &&
+        !(await isSilentAgain(target, oldHost.host, longestDownTime(plans), sink)));
     if (runs || fenced || runFences || (taken && service === undefined))
       yield judgeHost(oldHost, service, { fenced: fenced || started || !runFences, runs, started });
     const queue = queueOf(oldHost.host);

@@ -10,7 +10,11 @@ import { now as moment, rest } from "../run/process-context.ts";
 import type { Sink } from "../run/sink.ts";
 import { readServices } from "../systems/nova-db/services.ts";
 import { judgeHosts, type MoveFacts, type MoveRequest } from "./rules/move-hosts.ts";
-import type { MoveTarget } from "./target.ts";
+import type { HostOptions, MoveTarget } from "./target.ts";
+
+export function longestDownTime(plans: readonly MovePlan[]): number {
+  return Math.max(...plans.map(({ manifest }) => manifest.service_down_time));
+}
 
 /** Milliseconds between two reads. */
 const PACE = 500;
@@ -49,16 +53,11 @@ export async function isSilentAgain(...watched: Parameters<typeof watchHost>): P
   return (await orNull(watchHost(...watched), "N2I-E316")) !== null;
 }
 
-export interface DownOptions {
-  readonly novaConf?: string;
-  readonly serviceDownTime?: number;
-}
-
 /** Seconds. @source nova: [DEFAULT]service_down_time */
 const DOWN = 60;
 
 /** As `configuredDownTime`, or Nova's default. @throws MigrationError N2I-E104 */
-export async function downTime(options: DownOptions): Promise<number> {
+export async function downTime(options: HostOptions): Promise<number> {
   return (await configuredDownTime(options)) ?? DOWN;
 }
 
@@ -66,7 +65,7 @@ export async function downTime(options: DownOptions): Promise<number> {
 export async function configuredDownTime({
   serviceDownTime,
   novaConf,
-}: DownOptions): Promise<number | null> {
+}: HostOptions): Promise<number | null> {
   if (serviceDownTime !== undefined) return serviceDownTime;
   if (novaConf === undefined) return null;
   const text = (await readOsloFiles(novaConf.split(","), {})).get("DEFAULT", "service_down_time");

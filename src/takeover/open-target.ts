@@ -14,11 +14,7 @@ import type { RunFolder } from "../run/files/run-folder.ts";
 import type { MovePlan } from "../run/host-files.ts";
 import type { Sink } from "../run/sink.ts";
 import { openMachines } from "../systems/nova-db/machines.ts";
-import {
-  type LegacyClients,
-  type LegacyInputs,
-  openLegacyClients,
-} from "./baremetal/legacy-clients.ts";
+import { type LegacyClients, openLegacyClients } from "./baremetal/legacy-clients.ts";
 import { machinesOf } from "./baremetal/legacy-moves.ts";
 import type { ObservedPort } from "./baremetal/legacy-ports.ts";
 import { moveLegacy } from "./baremetal/legacy-take.ts";
@@ -31,7 +27,7 @@ import {
   type LegacyNow,
   moveState,
 } from "./rules/legacy-states.ts";
-import { type Compared, type MoveTarget, openHostClients } from "./target.ts";
+import { type Compared, type HostOptions, type MoveTarget, openHostClients } from "./target.ts";
 
 export interface OpenTarget extends MoveTarget {
   readonly question: (manifest: MovePlan["manifest"]) => string;
@@ -43,7 +39,7 @@ export interface OpenTarget extends MoveTarget {
 /** @throws MigrationError as `openHostClients`, and for nova-baremetal as `openLegacyClients` */
 export async function openTarget(
   variant: MoveTarget["variant"],
-  options: LegacyInputs,
+  options: HostOptions,
   keep: Keep,
   how: { readonly readOnly: boolean },
   report: (text: string) => void,

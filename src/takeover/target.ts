@@ -26,11 +26,6 @@ import { readServices } from "../systems/nova-db/services.ts";
 import type { MoveFacts, MoveRequest } from "./rules/move-hosts.ts";
 import { createMoves } from "./rules/moves.ts";
 
-export interface MoveScope {
-  readonly from?: string;
-  readonly node?: readonly string[];
-}
-
 type Hosts = ReturnType<ReturnType<typeof createMoves>["hosts"]>;
 
 export interface Compared {
@@ -58,14 +53,29 @@ export interface MoveTarget {
     acceptances: (machine: string, from: string) => readonly Acceptance[],
   ) => Promise<{
     /** In pages. @throws MigrationError N2I-E306 for a machine that does not exist */
-    readonly machines: (scope: MoveScope) => AsyncIterable<readonly PlannedMove[]>;
+    readonly machines: (scope: HostOptions) => AsyncIterable<readonly PlannedMove[]>;
     readonly hosts: (from: readonly string[]) => Hosts | Promise<Hosts>;
   }>;
 }
 
-export interface HostInputs extends TargetOptions {
+/** Options of the commands of this feature, with their option names. */
+export interface HostOptions extends TargetOptions {
   readonly novaDb?: string;
   readonly novaApiDb?: string;
+  readonly novaBmDb?: string;
+  readonly from?: string;
+  readonly node?: readonly string[];
+  readonly to?: readonly string[];
+  readonly site?: string;
+  readonly forceAggregates?: boolean;
+  readonly novaConf?: string;
+  readonly serviceDownTime?: number;
+  readonly tftpRoot?: string;
+  readonly tftpFrom?: readonly string[];
+  /** `NODE=UUID`. */
+  readonly rootUuid?: readonly string[];
+  /** Address of this host for booting machines. */
+  readonly myIp?: string;
 }
 
 /**
@@ -74,7 +84,7 @@ export interface HostInputs extends TargetOptions {
  * N2I-E203 for the wrong database
  */
 export async function openHostClients(
-  options: HostInputs,
+  options: HostOptions,
   keep: Keep,
   { readOnly, asksIronic = true }: { readonly readOnly: boolean; readonly asksIronic?: boolean },
   report: (text: string) => void,
@@ -131,7 +141,7 @@ type Machines = Awaited<ReturnType<typeof openMachines>>;
 
 async function* chosen(
   machines: Machines,
-  { from, node = [] }: MoveScope,
+  { from, node = [] }: HostOptions,
 ): AsyncGenerator<{ readonly nodes: readonly string[]; readonly from: string | null }> {
   if (from !== undefined) {
     for await (const nodes of machines.owned(from)) yield { nodes, from };
@@ -159,7 +169,7 @@ function hostOf({ computes, instances }: Awaited<ReturnType<Machines["of"]>>[num
 }
 
 async function openTenantsOf(
-  options: HostInputs,
+  options: HostOptions,
   keep: Keep,
   report: (text: string) => void,
 ): Promise<MoveTarget["tenants"]> {

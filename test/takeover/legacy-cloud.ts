@@ -7,9 +7,9 @@ import type { LegacyMove } from "../../src/model/nova/legacy-move.ts";
 import { closing } from "../../src/run/databases.ts";
 import { openRun } from "../../src/run/files/run-folder.ts";
 import { markKind } from "../../src/run/files/run-kind.ts";
-import type { BootInputs } from "../../src/takeover/baremetal/legacy-boots.ts";
 import { openLegacyClients } from "../../src/takeover/baremetal/legacy-clients.ts";
 import { extendSchema } from "../../src/takeover/leases/schema.ts";
+import type { HostOptions } from "../../src/takeover/target.ts";
 import type { CaseRow } from "../cases/case.ts";
 import { loadNova, loadNovaBm } from "../cases/load-case.ts";
 import { run } from "../hostile/cli.ts";
@@ -118,7 +118,7 @@ export async function legacyCloud(
     rows: () => rowsOf(bm.db, nova.db),
     /** Both databases whole, without what no move restores. */
     dump: async () => JSON.stringify([await dumped(bm.db, BM), await dumped(nova.db, NOVA)]),
-    withPlace: <T>(work: (place: Place) => Promise<T>, more: BootInputs = {}) =>
+    withPlace: <T>(work: (place: Place) => Promise<T>, more: HostOptions = {}) =>
       inPlace({ ...words, ...more }, work),
     runOf: (name: string) => runAt(join(folder, "runs", name)),
   };

@@ -1,5 +1,4 @@
 import type { LegacyMove } from "../../src/model/nova/legacy-move.ts";
-import type { BootInputs } from "../../src/takeover/baremetal/legacy-boots.ts";
 import {
   checkAny,
   moveMachines,
@@ -7,6 +6,7 @@ import {
   withLegacy,
 } from "../../src/takeover/baremetal/legacy-moves.ts";
 import { takeMachines } from "../../src/takeover/baremetal/legacy-take.ts";
+import type { HostOptions } from "../../src/takeover/target.ts";
 import { type LegacyCloud, moveOf } from "./legacy-cloud.ts";
 
 class Death extends Error {}
@@ -74,7 +74,7 @@ export async function does(
 
 export const NOTHING = (): void => undefined;
 
-interface Taking extends BootInputs {
+interface Taking extends HostOptions {
   readonly ids?: readonly number[];
   /** Seconds. */
   readonly down?: number;

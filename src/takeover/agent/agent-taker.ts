@@ -12,16 +12,17 @@ import type { Database } from "../../systems/database/open.ts";
 import { read } from "../../systems/database/read.ts";
 import { text } from "../../systems/database/rows.ts";
 import { isUnanswered } from "../../systems/database/statement.ts";
-import { type LegacyInputs, openLegacyClients } from "../baremetal/legacy-clients.ts";
+import { openLegacyClients } from "../baremetal/legacy-clients.ts";
 import { takeMachines } from "../baremetal/legacy-take.ts";
-import { type DownOptions, downTime } from "../host-watch.ts";
+import { downTime } from "../host-watch.ts";
 import { fenceLease, readLeases } from "../leases/leases.ts";
 import { keepLocks, takenLocks } from "../leases/locks.ts";
 import { nodesOf, ownersAmong } from "../leases/nodes.ts";
 import { isLive, judgeLeases, shareOf, successorsOf } from "../rules/successors.ts";
+import type { HostOptions } from "../target.ts";
 import { createAlarm, createWatch, isLocked, openRuns, patiently } from "./agent-watch.ts";
 
-export interface TakeOptions extends LegacyInputs, DownOptions {
+export interface TakeOptions extends HostOptions {
   readonly host: string;
   /** Seconds without a heartbeat after which another host may fence this one. */
   readonly ttl: number;
@@ -284,8 +285,7 @@ async function finishMoves(agent: Agent): Promise<readonly SkippedRow[]> {
     const lock = locks.find(({ resource }) => resource === `node:${uuid.toLowerCase()}`);
     const whose = lock === undefined ? "another run" : lock.owner;
     const late = lock !== undefined && lock.remaining <= 0 ? ", whose lock has expired" : "";
-    const reason = `its move is unfinished, by ${whose}${late}`;
-    skipped.push({ id: `machine:${uuid}`, reason });
+    skipped.push({ id: `machine:${uuid}`, reason: `its move is unfinished, by ${whose}${late}` });
   }
   return skipped;
 }

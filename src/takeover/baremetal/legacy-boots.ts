@@ -19,7 +19,8 @@ import { type ImageName, legacyConfig, PXE_APPEND } from "../../systems/tftp/rul
 import { inspect } from "../../systems/tftp/safe-fs.ts";
 import { openTrees } from "../../systems/tftp/tree.ts";
 import { readBootFacts } from "../leases/leases.ts";
-import { type Opening, openOptional } from "./optional-services.ts";
+import type { HostOptions } from "../target.ts";
+import { type Opening, openOptional } from "./legacy-ports.ts";
 import {
   buildBoot,
   type FetchedImage,
@@ -28,16 +29,6 @@ import {
   inspectBoot,
   type LegacyTrees,
 } from "./steps/legacy-boot.ts";
-
-export interface BootInputs extends RestOptions {
-  readonly tftpRoot?: string;
-  readonly tftpFrom?: readonly string[];
-  /** `NODE=UUID`. */
-  readonly rootUuid?: readonly string[];
-  readonly novaConf?: string;
-  /** Address of this host for booting machines. */
-  readonly myIp?: string;
-}
 
 interface BootMachine {
   readonly id: number;
@@ -48,7 +39,7 @@ interface BootMachine {
 }
 
 /** @throws MigrationError N2I-E100, N2I-E106, N2I-E206, N2I-E410 */
-export async function openBoots(options: BootInputs, opening: Opening) {
+export async function openBoots(options: HostOptions, opening: Opening) {
   const { tftpRoot, tftpFrom = [], novaConf } = options;
   const conf = novaConf === undefined ? null : await readOsloFiles(novaConf.split(","), {});
   const setting = (key: string): string | null => conf?.get("baremetal", key) || null;
@@ -67,22 +58,17 @@ export async function openBoots(options: BootInputs, opening: Opening) {
       machines: readonly BootMachine[],
     ): Promise<ReadonlyMap<number, readonly Finding[]>> {
       const boots = await files?.inspectAll(machines);
-      return new Map(
-        machines.map(({ id, instance }) => {
-          const of = `instance ${instance}`;
-          const unknown = { root_uuid: "", reason: "--tftp-root was not specified" };
-          const { root_uuid, reason } = boots?.get(id) ?? unknown;
-          return [
-            id,
-            [
-              ...findingIf(tilera, "N2I-D286", of, `[baremetal]driver is ${setting("driver")}`),
-              ...(reason === null
-                ? []
-                : [finding(root_uuid === null ? "N2I-D288" : "N2I-D287", of, reason)]),
-            ],
-          ] as const;
-        }),
-      );
+      const unknown = { root_uuid: "", reason: "--tftp-root was not specified" };
+      const findingsOf = ({ id, instance }: BootMachine): readonly Finding[] => {
+        const of = `instance ${instance}`;
+        const { root_uuid, reason } = boots?.get(id) ?? unknown;
+        const code = root_uuid === null ? "N2I-D288" : "N2I-D287";
+        return [
+          ...findingIf(tilera, "N2I-D286", of, `[baremetal]driver is ${setting("driver")}`),
+          ...(reason === null ? [] : [finding(code, of, reason)]),
+        ];
+      };
+      return new Map(machines.map((one) => [one.id, findingsOf(one)]));
     },
     async shared(): Promise<readonly Finding[]> {
       if (tree === undefined) return [];
@@ -100,7 +86,7 @@ export async function openBoots(options: BootInputs, opening: Opening) {
 type ConfigReader = (key: string) => string | null;
 
 function filesIn(
-  { rootUuid = [] }: BootInputs,
+  { rootUuid = [] }: HostOptions,
   leases: Database,
   setting: ConfigReader,
   images: BootImages | null,
@@ -112,8 +98,8 @@ function filesIn(
       return [node, root] as const;
     }),
   );
-  const fetch: BootImages["fetch"] = (image) => {
-    if (images === null) throw new Error(`Glance has no reading of ${image.id}`);
+  const fetch = (image: GlanceImage | null): Promise<FetchedImage> => {
+    if (images === null || image === null) throw new Error("an image has no source to copy from");
     return images.fetch(image);
   };
   /** Finds missing boot files, by bm_nodes.id. */
@@ -122,20 +108,15 @@ function filesIn(
   ): Promise<ReadonlyMap<number, InspectedBoot>> => {
     const facts = await readBootFacts(leases, machines);
     const fetched = await images?.of(machines, facts);
+    const append = setting("pxe_append_params") ?? PXE_APPEND;
     const all = machines.map(async ({ id, uuid, instance: name, hosts }) => {
       const instance = name.toLowerCase();
       const { macs = [], key = null, root_uuid: published = null } = facts.get(id) ?? {};
-      const append = setting("pxe_append_params") ?? PXE_APPEND;
+      const pxe = { instance, served: trees.served, deployment: id, append };
       const boot = await inspectBoot(trees, {
         ...{ instance, macs, hosts, images: fetched?.get(id) ?? new Map() },
         root_uuid: roots.get(uuid.toLowerCase()) ?? published,
-        render: (root_uuid) =>
-          key === null
-            ? null
-            : legacyConfig({
-                ...{ instance, served: trees.served, root_uuid },
-                ...{ deployment: id, key, append },
-              }),
+        render: (root_uuid) => (key === null ? null : legacyConfig({ ...pxe, root_uuid, key })),
       });
       return [id, boot] as const;
     });
@@ -201,8 +182,10 @@ async function openBootImages(
       facts: Awaited<ReturnType<typeof readBootFacts>>,
     ): Promise<ReadonlyMap<number, ReadonlyMap<ImageName, GlanceImage | string>>> {
       const found = await glance.ask(async (service) => {
-        const instances = machines.map(({ instance }) => instance);
-        const ids = await legacyImageIds(nova, instances);
+        const ids = await legacyImageIds(
+          nova,
+          machines.map(({ instance }) => instance),
+        );
         const byMachine = machines.map(({ id, instance }) => {
           const imageIds = ids.get(instance.toLowerCase());
           const record = facts.get(id);
@@ -251,9 +234,19 @@ const FOLDER = ".n2i-images-";
 /** Milliseconds after which a folder of a killed process is deleted. */
 const STALE = 86_400_000;
 
-/** Also deletes folders of killed processes. @throws MigrationError N2I-E120 */
+/** Also deletes folders of killed processes. */
+async function newFolder(root: string): Promise<string> {
+  for (const name of await readdir(root)) {
+    const path = join(root, name);
+    if (!name.startsWith(FOLDER) || Date.now() - (await stat(path)).mtimeMs < STALE) continue;
+    await rm(path, { recursive: true, force: true });
+  }
+  return mkdtemp(join(root, FOLDER));
+}
+
+/** @throws MigrationError N2I-E120 */
 async function fetching(root: string) {
-  const path = await made(root).catch(orNotWritten(root));
+  const path = await newFolder(root).catch(orNotWritten(root));
   const cancelCleanup = atExit(() => rmSync(path, { recursive: true, force: true }));
   return {
     path,
@@ -262,13 +255,4 @@ async function fetching(root: string) {
       await rm(path, { recursive: true, force: true });
     },
   };
-}
-
-async function made(root: string): Promise<string> {
-  for (const name of await readdir(root)) {
-    const path = join(root, name);
-    if (!name.startsWith(FOLDER) || Date.now() - (await stat(path)).mtimeMs < STALE) continue;
-    await rm(path, { recursive: true, force: true });
-  }
-  return mkdtemp(join(root, FOLDER));
 }

@@ -25,13 +25,9 @@ import { nodesById, nodesByUuid, nodesOf } from "../leases/nodes.ts";
 import { needLeases } from "../leases/schema.ts";
 import { createLegacyMoves, type LegacyFound } from "../rules/legacy.ts";
 import type { LegacyNow } from "../rules/legacy-states.ts";
-import { type HostInputs, type MoveScope, type MoveTarget, openHostClients } from "../target.ts";
-import { type BootInputs, openBoots } from "./legacy-boots.ts";
+import { type HostOptions, type MoveTarget, openHostClients } from "../target.ts";
+import { openBoots } from "./legacy-boots.ts";
 import { openPorts } from "./legacy-ports.ts";
-
-export interface LegacyInputs extends HostInputs, BootInputs {
-  readonly novaBmDb?: string;
-}
 
 type Boots = Awaited<ReturnType<typeof openBoots>>;
 
@@ -48,7 +44,7 @@ export interface LegacyClients extends MoveTarget {
 
 /** @throws MigrationError N2I-E206 with missing GRANTs, N2I-E360 if nova_bm is not extended */
 export async function openLegacyClients(
-  options: LegacyInputs,
+  options: HostOptions,
   keep: Keep,
   { readOnly }: { readonly readOnly: boolean },
   report: (text: string) => void,
@@ -76,7 +72,7 @@ export async function openLegacyClients(
   };
 }
 
-export function legacyOptions<T extends LegacyInputs>(run: RunFolder, options: T): Promise<T> {
+export function legacyOptions<T extends HostOptions>(run: RunFolder, options: T): Promise<T> {
   return withSaved(run, SAVED, options);
 }
 
@@ -88,7 +84,7 @@ const WHERE: readonly string[] = [
 const SAVED: readonly string[] = [...WHERE, "nova-conf", "tftp-root", "tftp-from", "root-uuid"];
 
 /** For read-only commands and rollback, which read the tree from the journal. */
-export async function whereOf(run: RunFolder, options: LegacyInputs): Promise<LegacyInputs> {
+export async function whereOf(run: RunFolder, options: HostOptions): Promise<HostOptions> {
   return pick(await legacyOptions(run, options), WHERE);
 }
 
@@ -154,7 +150,7 @@ function legacyPlanner(database: Database, leases: Database, boots: Boots): Move
 /** The selected machines in pages. @throws MigrationError N2I-E306 */
 async function* chosen(
   leases: Database,
-  { from, node = [] }: MoveScope,
+  { from, node = [] }: HostOptions,
 ): AsyncGenerator<readonly LegacyNode[]> {
   if (from !== undefined) {
     yield* nodesOf(leases, from);

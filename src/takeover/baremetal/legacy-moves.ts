@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { hostname } from "node:os";
-import type { StartedChange } from "../../engine/started.ts";
+import type { Direction } from "../../engine/part.ts";
 import { runWindow } from "../../engine/window.ts";
-import { ONE_BY_ONE } from "../../engine/window-part.ts";
+import { ONE_BY_ONE, type WindowLeg } from "../../engine/window-part.ts";
 import { MigrationError, orMessage } from "../../lib/error.ts";
 import { isObject } from "../../lib/json.ts";
 import { listed, NAMES } from "../../lib/text.ts";
@@ -12,7 +12,6 @@ import { checkNova } from "../../migrate/hosts/nova-target.ts";
 import type { ServerIdentity } from "../../model/artefact.ts";
 import type { SkippedRow } from "../../model/change.ts";
 import { differences } from "../../model/database.ts";
-import type { NovaTarget } from "../../model/nova/nova-plan.ts";
 import { failpoint } from "../../run/failpoint.ts";
 import { type RunFolder, readNote, writeNote } from "../../run/files/run-folder.ts";
 import type { MovePlan } from "../../run/host-files.ts";
@@ -21,7 +20,7 @@ import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { keepLocks } from "../leases/locks.ts";
 import { backTransition, forwardTransition } from "../rules/legacy-states.ts";
 import type { LegacyClients } from "./legacy-clients.ts";
-import { type LegacyDeps, legacyPart } from "./steps/legacy-move.ts";
+import { type LegacyDeps, type LegacyPosition, legacyPart } from "./steps/legacy-move.ts";
 import { type LegacyMachine, startedMachines } from "./steps/legacy-started.ts";
 
 /** Milliseconds until an unrenewed lock expires. */
@@ -65,7 +64,6 @@ async function folderMarks({ path }: RunFolder) {
 interface LegacySession {
   readonly session: RunSession;
   readonly deps: LegacyDeps;
-  readonly target: NovaTarget;
 }
 
 export interface Claiming extends Partial<Pick<LegacyDeps, "onMoved">> {
@@ -92,14 +90,34 @@ export async function withLegacy<T>(
   }
   const names = claiming.hosts.map((name) => `host:${name}`).toSorted();
   const owner = await ownerOf(run, claiming.agent);
-  const locks = { ...(await keepLocks(clients.leases, names, owner)), since: performance.now() };
+  const locks = await keepLocks(clients.leases, names, owner);
+  let since = performance.now();
+  const withLock: LegacyDeps["withLock"] = async ({ uuid, tenant }, move) => {
+    claiming.signal?.throwIfAborted();
+    const instance = tenant === null ? [] : [`instance:${tenant.uuid.toLowerCase()}`];
+    const resources = [`node:${uuid.toLowerCase()}`, ...instance];
+    const acquired = await orMessage(keepLocks(clients.leases, resources, owner), "N2I-E362");
+    if (typeof acquired === "string") return acquired;
+    try {
+      return await move(async (point) => {
+        await failpoint(point);
+        const now = performance.now();
+        if (now - since < RENEW) return;
+        await locks.renew();
+        await acquired.renew();
+        since = now;
+      });
+    } finally {
+      await acquired.release();
+    }
+  };
   try {
     return await withSession(run, async (session) => {
       await session.begin("nova", clients.identity);
       await session.begin("nova_bm", clients.source);
-      const target = createNovaTarget(clients.database, clients.identity, failpoint);
-      const deps = moveDeps(clients, target, claiming, owner, locks);
-      return work({ session, deps, target });
+      const nova = createNovaTarget(clients.database, clients.identity, failpoint);
+      const { onMoved = () => Promise.resolve() } = claiming;
+      return work({ session, deps: { ...clients, nova, claiming, onMoved, withLock } });
     });
   } finally {
     await clients.boots.tidy();
@@ -107,37 +125,31 @@ export async function withLegacy<T>(
   }
 }
 
-function moveDeps(
-  clients: LegacyClients,
-  nova: NovaTarget,
-  claiming: Claiming,
-  owner: Awaited<ReturnType<typeof ownerOf>>,
-  locks: Awaited<ReturnType<typeof keepLocks>> & { readonly since: number },
-): LegacyDeps {
-  const { signal, onMoved = () => Promise.resolve() } = claiming;
-  let { since } = locks;
-  return {
-    ...{ ...clients, nova, claiming, onMoved, files: clients.boots.files },
-    async withLock({ uuid, tenant }, work) {
-      signal?.throwIfAborted();
-      const instance = tenant === null ? [] : [`instance:${tenant.uuid.toLowerCase()}`];
-      const resources = [`node:${uuid.toLowerCase()}`, ...instance];
-      const acquired = await orMessage(keepLocks(clients.leases, resources, owner), "N2I-E362");
-      if (typeof acquired === "string") return acquired;
-      try {
-        return await work(async (point) => {
-          await failpoint(point);
-          const now = performance.now();
-          if (now - since < RENEW) return;
-          await locks.renew();
-          await acquired.renew();
-          since = now;
-        });
-      } finally {
-        await acquired.release();
-      }
+type Leg = WindowLeg<LegacyMachine, LegacyPosition>;
+
+/** Moves or returns machines one at a time. @param skip receives the conflicts */
+async function runMachines(
+  { session }: LegacySession,
+  direction: Direction,
+  leg: Omit<Leg, "pace">,
+  skip: (row: SkippedRow) => void,
+  progress: (machines: number) => void,
+) {
+  /** Changed now, and changed before. */
+  const counts = { made: 0, found: 0, locked: 0 };
+  const { stopped, broke } = await runWindow(
+    direction,
+    { ...leg, pace: ONE_BY_ONE },
+    session,
+    ({ change, position: { is, reason }, made, completed }) => {
+      if (is === "after") counts[made ? "made" : "found"] += 1;
+      else skip({ id: `machine:${change.id}`, reason: reason ?? is });
+      if (is === "waiting") counts.locked += 1;
+      progress(completed);
     },
-  };
+  );
+  if (broke !== null) throw broke;
+  return { ...counts, stopped };
 }
 
 export type LegacyMoved = Awaited<ReturnType<typeof moveMachines>>;
@@ -147,30 +159,21 @@ export type LegacyMoved = Awaited<ReturnType<typeof moveMachines>>;
  * @throws MigrationError N2I-E301 if it stops during a machine
  */
 export async function moveMachines(
-  { session, deps }: LegacySession,
-  machines: () => AsyncIterable<readonly LegacyMachine[]>,
+  legacy: LegacySession,
+  machines: Leg["changes"],
   check: () => Promise<void>,
   progress: (machines: number) => void,
 ) {
-  /** Moved now, and moved before. */
-  const counts = { made: 0, found: 0 };
-  let locked = 0;
-  const skipped: SkippedRow[] = [];
-  const whileLocked: LegacyDeps["withLock"] = async (move, work) => {
+  const { deps } = legacy;
+  const withLock: LegacyDeps["withLock"] = async (move, work) => {
     await check();
     return deps.withLock(move, work);
   };
-  const part = legacyPart({ ...deps, withLock: whileLocked }, forwardTransition);
-  const leg = { part, command: "host move", changes: machines, pace: ONE_BY_ONE };
-  const { stopped, broke } = await runWindow("forward", leg, session, (ending) => {
-    const { change, position, made, completed } = ending;
-    if (position.is === "after") counts[made ? "made" : "found"] += 1;
-    else skipped.push({ id: `machine:${change.id}`, reason: position.reason ?? position.is });
-    if (position.is === "waiting") locked += 1;
-    progress(completed);
-  });
-  if (broke !== null) throw broke;
-  return { ...counts, skipped, locked, stopped };
+  const part = legacyPart({ ...deps, withLock }, forwardTransition);
+  const leg = { part, command: "host move", changes: machines };
+  const skipped: SkippedRow[] = [];
+  const skip = (row: SkippedRow): unknown => skipped.push(row);
+  return { ...(await runMachines(legacy, "forward", leg, skip, progress)), skipped };
 }
 
 /** @throws MigrationError N2I-E362 or N2I-E300 if no machine was moved */
@@ -183,28 +186,23 @@ export function checkAny({ made, found, skipped, locked, stopped }: LegacyMoved)
 
 /** Newest first. @param reportSkipped receives the conflicts */
 export async function returnMachines(
-  { session, deps }: LegacySession,
+  legacy: LegacySession,
   selects: (machine: LegacyMachine) => boolean,
   reportSkipped: (rows: readonly SkippedRow[]) => void,
   progress: (machines: number) => void,
 ): Promise<{ readonly back: number; readonly skipped: number; readonly stopped: boolean }> {
-  let [back, skipped] = [0, 0];
-  const leg = {
-    ...{ part: legacyPart(deps, backTransition), command: "rollback", pace: ONE_BY_ONE },
-    async *changes(startedChanges: ReadonlyMap<string, StartedChange>) {
-      yield startedMachines(startedChanges).filter(selects);
-    },
+  const part = legacyPart(legacy.deps, backTransition);
+  const changes: Leg["changes"] = async function* (started) {
+    yield startedMachines(started).filter(selects);
   };
-  const end = await runWindow("back", leg, session, ({ change, position, completed }) => {
-    if (position.is === "after") back += 1;
-    else {
-      skipped += 1;
-      reportSkipped([{ id: `machine:${change.id}`, reason: position.reason ?? position.is }]);
-    }
-    progress(completed);
-  });
-  if (end.broke !== null) throw end.broke;
-  return { back, skipped, stopped: end.stopped };
+  let skipped = 0;
+  const skip = (row: SkippedRow): void => {
+    skipped += 1;
+    reportSkipped([row]);
+  };
+  const leg = { part, command: "rollback", changes };
+  const { made, found, stopped } = await runMachines(legacy, "back", leg, skip, progress);
+  return { back: made + found, skipped, stopped };
 }
 
 export async function* machinesOf({ lines }: MovePlan): AsyncGenerator<readonly LegacyMachine[]> {

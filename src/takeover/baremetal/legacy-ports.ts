@@ -1,4 +1,4 @@
-import { orMessage } from "../../lib/error.ts";
+import { MigrationError, orMessage } from "../../lib/error.ts";
 import { shellArgument } from "../../lib/text.ts";
 import {
   bindingOn,
@@ -7,17 +7,16 @@ import {
   sameBinding,
 } from "../../model/ironic/port-binding.ts";
 import type { LegacyMove } from "../../model/nova/legacy-move.ts";
-import type { RestOptions } from "../../run/cloud.ts";
+import { cloudFor, hasLogin, type RestOptions } from "../../run/cloud.ts";
+import type { Keep } from "../../run/databases.ts";
+import { waitingFor } from "../../run/process-context.ts";
+import type { Database } from "../../systems/database/open.ts";
 import { read } from "../../systems/database/read.ts";
 import { string, text } from "../../systems/database/rows.ts";
-import {
-  type NetworkService,
-  openNetwork,
-  type PlacedPort,
-} from "../../systems/openstack/neutron-ports.ts";
+import type { Cloud } from "../../systems/openstack/cloud.ts";
+import { openNetwork, type PlacedPort } from "../../systems/openstack/neutron-ports.ts";
 import { readBootFacts } from "../leases/leases.ts";
 import { forwardTransition, type LegacyNow, moveState } from "../rules/legacy-states.ts";
-import { type Opening, openOptional } from "./optional-services.ts";
 
 type Ports = ReturnType<typeof openPorts>;
 
@@ -40,6 +39,12 @@ export function openPorts(restOptions: RestOptions, opening: Opening, myIp: stri
   const { leases, report } = opening;
   const neutron = openOptional(restOptions, opening, "Neutron", openNetwork);
   const placed = (ids: readonly string[]) => neutron.ask((service) => service.placed(new Set(ids)));
+  /** @returns why it failed, or null */
+  const write = async (port: string, to: PortBinding, { tenant }: LegacyMove) => {
+    const service = await neutron.service();
+    if (service === null || tenant === null) return "Neutron does not answer";
+    return orMessage(service.rebind(port, to, tenant.uuid));
+  };
   const expectedBinding = async (host: string): Promise<PortBinding | null> => {
     if (myIp !== null) return bindingOn(host, myIp);
     const leased = "bm_service_leases WHERE host = ?";
@@ -49,17 +54,15 @@ export function openPorts(restOptions: RestOptions, opening: Opening, myIp: stri
   /** Ports of booting machines. */
   const of = async (moves: readonly LegacyMove[]): Promise<readonly ObservedPort[]> => {
     const booted = moves.flatMap((move) =>
-      move.tenant === null || !move.boots
-        ? []
-        : [{ id: move.id, instance: move.tenant.uuid, move }],
+      move.boots && move.tenant !== null ? [{ id: move.id, instance: move.tenant.uuid, move }] : [],
     );
-    if (booted.length === 0) return [];
     const facts = await readBootFacts(leases, booted);
     const vifs = [...facts.values()].flatMap((one) => one.vifs);
-    const found = vifs.length === 0 ? null : await placed(vifs);
+    if (vifs.length === 0) return [];
+    const found = await placed(vifs);
     const observed: ObservedPort[] = [];
     for (const { id: machine, move } of booted) {
-      const expected = vifs.length === 0 ? null : await expectedBinding(move.to);
+      const expected = await expectedBinding(move.to);
       for (const id of facts.get(machine)?.vifs ?? [])
         observed.push({ id, move, now: found === null ? null : found.get(id), expected });
     }
@@ -79,18 +82,26 @@ export function openPorts(restOptions: RestOptions, opening: Opening, myIp: stri
     /** A refusal is a warning. */
     async change(move: LegacyMove, ports: readonly MovedPort[]): Promise<void> {
       for (const { port, after } of ports) {
-        const reason = await written(await neutron.service(), port, after, move);
+        const reason = await write(port, after, move);
         if (reason !== null) report(`Port ${port} does not have host ${move.to} yet: ${reason}.`);
       }
     },
-    /** @returns the conflicts */
+    /** Restores unchanged ports. @returns the conflicts */
     async restore(move: LegacyMove, ports: readonly MovedPort[]): Promise<readonly string[]> {
-      const now = await placed(ports.map(({ port }) => port));
+      const found = await placed(ports.map(({ port }) => port));
       const lost: string[] = [];
-      for (const one of ports) {
-        const cause = await restored(await neutron.service(), move, one, now);
-        if (cause !== null)
-          lost.push(`port ${one.port} of ${one.before.host} was not restored: ${cause}`);
+      for (const { port, before, after } of ports) {
+        const now = found?.get(port);
+        // A deleted port, or a port of another device, is not restored.
+        const isBack = now === undefined || !isOf(move, now.device_id) || sameBinding(now, before);
+        if (found !== null && isBack) continue;
+        const cause =
+          now === undefined
+            ? "Neutron was not used: pass credentials"
+            : sameBinding(now, after)
+              ? await write(port, before, move)
+              : "it has changed since";
+        if (cause !== null) lost.push(`port ${port} of ${before.host} was not restored: ${cause}`);
       }
       return lost;
     },
@@ -99,32 +110,6 @@ export function openPorts(restOptions: RestOptions, opening: Opening, myIp: stri
 
 function isOf({ tenant }: LegacyMove, device: string): boolean {
   return tenant !== null && tenant.uuid.toLowerCase() === device.toLowerCase();
-}
-
-/** @returns why it failed, or null */
-async function written(
-  service: NetworkService | null,
-  port: string,
-  to: PortBinding,
-  { tenant }: LegacyMove,
-): Promise<string | null> {
-  if (service === null || tenant === null) return "Neutron does not answer";
-  return orMessage(service.rebind(port, to, tenant.uuid));
-}
-
-/** Restores the port if it is unchanged. */
-async function restored(
-  service: NetworkService | null,
-  move: LegacyMove,
-  { port, before, after }: MovedPort,
-  placed: ReadonlyMap<string, PlacedPort> | null,
-): Promise<string | null> {
-  if (placed === null) return "Neutron was not used: pass credentials";
-  const now = placed.get(port);
-  // A deleted port, or a port of another device, is not restored.
-  if (now === undefined || !isOf(move, now.device_id) || sameBinding(now, before)) return null;
-  if (!sameBinding(now, after)) return "it has changed since";
-  return written(service, port, before, move);
 }
 
 /** A machine that restarts before the port is changed boots from its old host. */
@@ -161,4 +146,62 @@ function commandOf(port: string, { host, options }: PortBinding): string {
     ([name, value]) => `--extra-dhcp-option ${shellArgument(`name=${name},value=${value}`)}`,
   );
   return `openstack port set --host ${shellArgument(host)} ${args.join(" ")} ${shellArgument(port)}`;
+}
+
+/** Open databases, for services that are opened in addition. */
+export interface Opening {
+  readonly leases: Database;
+  readonly nova: Database;
+  readonly keep: Keep;
+  readonly report: (text: string) => void;
+}
+
+const LIMIT = 60;
+/** Milliseconds until the next attempt after a failure. */
+const AGAIN = 60_000;
+/** The service has no endpoint, does not answer, or refuses the login or the request. */
+const SILENT: readonly string[] = ["N2I-E106", "N2I-E210", "N2I-E211", "N2I-E212"];
+
+/**
+ * An unavailable service is a warning: when a host dies, other services may be down as well.
+ *
+ * @param open its parameter `limit` is the maximum milliseconds of a call
+ * @throws MigrationError N2I-E106 for an incomplete login
+ */
+export function openOptional<T extends { readonly close: () => void }>(
+  options: RestOptions,
+  { keep, report }: Opening,
+  name: string,
+  open: (cloud: Cloud, limit: number) => Promise<T>,
+) {
+  const cloud = hasLogin(options) ? cloudFor(options) : null;
+  const limit = (options.apiTimeout ?? LIMIT) * 1000;
+  let opened: T | null = null;
+  let failed = Number.NEGATIVE_INFINITY;
+  /** The result of a call; null with a warning if it fails. */
+  const quietly = async <R>(work: () => Promise<R>): Promise<R | null> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof MigrationError && SILENT.includes(error.code))) throw error;
+      failed = performance.now();
+      report(`Warning: ${name} is not used: ${error.message}.`);
+      return null;
+    }
+  };
+  /** Null without a login or endpoint, or with a warning if it does not answer. */
+  const service = async (): Promise<T | null> => {
+    if (opened !== null || cloud === null || performance.now() - failed < AGAIN) return opened;
+    opened = await quietly(() => waitingFor(`logging in to ${name}`, () => open(cloud, limit)));
+    if (opened !== null) keep(opened);
+    return opened;
+  };
+  return {
+    service,
+    /** The answer, or null as `service`. */
+    async ask<R>(question: (of: T) => Promise<R>): Promise<R | null> {
+      const found = await service();
+      return found && quietly(() => question(found));
+    },
+  };
 }

@@ -76,7 +76,7 @@ export async function performLegacy(
   const silent = times.length === 0 ? how.silent : Math.max(...times);
   const claiming = { hosts, ...how, silent };
   return withLegacy(run, clients, [plan], claiming, async (legacy) => {
-    const { target } = legacy;
+    const { nova: target } = legacy.deps;
     const oldHosts =
       manifest.mode === "takeover"
         ? manifest.from

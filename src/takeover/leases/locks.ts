@@ -8,9 +8,8 @@ import { adding } from "./leases.ts";
 
 interface AcquiredLock {
   readonly resource: string;
+  /** Differs for each owner, so a write with another nonce is from a stale holder. */
   readonly nonce: string;
-  /** Increases with each owner. A write with an older token is from a stale holder. */
-  readonly token: number;
 }
 
 interface Holder {
@@ -81,9 +80,10 @@ export async function acquireLock(
   const { engine } = database;
   const now = clockOf(engine);
   const nonce = randomUUID();
-  const rows = await read(database, { resource: text }, "bm_locks WHERE resource = ?", [resource]);
+  const field = { resource: text };
+  const existing = await read(database, field, "bm_locks WHERE resource = ?", [resource]);
   const add = adding(engine, "bm_locks (resource) VALUES (?)");
-  if (rows.length === 0) await stated(database, "adding a lock", add, [resource]);
+  if (existing.length === 0) await stated(database, "adding a lock", add, [resource]);
   const take = `UPDATE bm_locks SET owner = ?, nonce = ?, token = token + 1, expires_ms = ${now} + ${ttl} WHERE resource = ? AND (owner IS NULL OR expires_ms <= ${now}${again === undefined ? "" : " OR owner LIKE ?"})`;
   const values = [owner, nonce, resource, ...(again === undefined ? [] : [`%${again}`])];
   const taken = await settled(stated(database, "taking a lock", take, values));
@@ -92,12 +92,12 @@ export async function acquireLock(
   if (taken === null) await stated(database, "waiting for a lock's row", touch, [resource]);
   if (taken === 0) return null;
   const mine = "bm_locks WHERE resource = ? AND nonce = ? AND owner IS NOT NULL";
-  const [row] = await read(database, { token: number }, mine, [resource, nonce]);
-  return row === undefined ? null : { resource, nonce, token: row.token };
+  const rows = await read(database, field, mine, [resource, nonce]);
+  return rows.length === 0 ? null : { resource, nonce };
 }
 
 /** The row count; null if no answer arrived, so that the row must be read. */
-async function settled(statement: Promise<number>): Promise<number | null> {
+function settled(statement: Promise<number>): Promise<number | null> {
   return statement.catch((error: unknown) => {
     if (!isUnanswered(error)) throw error;
     return null;
@@ -107,24 +107,21 @@ async function settled(statement: Promise<number>): Promise<number | null> {
 /** False if it expired and another owner took it. */
 export async function renewLock(
   database: Database,
-  { resource, nonce, token }: AcquiredLock,
+  { resource, nonce }: AcquiredLock,
   ttl: number,
 ): Promise<boolean> {
-  const later = `UPDATE bm_locks SET expires_ms = ${clockOf(database.engine)} + ${ttl} WHERE resource = ? AND nonce = ? AND token = ? AND owner IS NOT NULL`;
-  const renewed = async () =>
-    settled(stated(database, "renewing a lock", later, [resource, nonce, token]));
+  const later = `UPDATE bm_locks SET expires_ms = ${clockOf(database.engine)} + ${ttl} WHERE resource = ? AND nonce = ? AND owner IS NOT NULL`;
+  const renewed = () => settled(stated(database, "renewing a lock", later, [resource, nonce]));
   // Repeatable, because it compares the nonce.
   return ((await renewed()) ?? (await renewed()) ?? 0) === 1;
 }
 
 export async function releaseLock(
   database: Database,
-  { resource, nonce, token }: AcquiredLock,
+  { resource, nonce }: AcquiredLock,
 ): Promise<boolean> {
-  const free =
-    "UPDATE bm_locks SET owner = NULL, expires_ms = 0 WHERE resource = ? AND nonce = ? AND token = ?";
-  const values = [resource, nonce, token];
-  return (await stated(database, "releasing a lock", free, values)) === 1;
+  const free = "UPDATE bm_locks SET owner = NULL, expires_ms = 0 WHERE resource = ? AND nonce = ?";
+  return (await stated(database, "releasing a lock", free, [resource, nonce])) === 1;
 }
 
 export interface LockState {

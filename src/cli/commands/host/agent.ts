@@ -1,7 +1,7 @@
 import { programCommand } from "../../../run/files/package-root.ts";
 import { type AgentCommandOptions, runAgent } from "../../../takeover/host-agent.ts";
 import { io } from "../../io.ts";
-import { AGENT } from "../../options/host/leases.ts";
+import { AGENT } from "../../options/host/actions.ts";
 import { type ListArgs, note } from "../shared.ts";
 
 export async function hostAgentCommand(

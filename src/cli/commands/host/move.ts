@@ -5,14 +5,14 @@ import { queueText } from "../../../model/nova/requests.ts";
 import { openRun } from "../../../run/files/run-folder.ts";
 import { kindOf } from "../../../run/files/run-kind.ts";
 import { nextCommand } from "../../../run/next.ts";
-import type { LegacyInputs } from "../../../takeover/baremetal/legacy-clients.ts";
 import type { HostMoved } from "../../../takeover/host-moves.ts";
 import { moveHosts } from "../../../takeover/host-takeover.ts";
+import type { HostOptions } from "../../../takeover/target.ts";
 import { checkMode } from "../given-options.ts";
 import { exitWith, type ListArgs, note, printMessage, printResult, sinkOf } from "../shared.ts";
 
 export async function hostMoveCommand(
-  args: ListArgs & LegacyInputs & { readonly run: string },
+  args: ListArgs & HostOptions & { readonly run: string },
 ): Promise<void> {
   const { variant = "ironic" } = await kindOf(await openRun(args.run, { create: false }));
   checkMode("move", variant === "baremetal");

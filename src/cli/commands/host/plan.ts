@@ -2,15 +2,15 @@ import { resolve } from "node:path";
 import { PLAN } from "../../../run/files/plan-folder.ts";
 import { type MovePlan, movesOf } from "../../../run/host-files.ts";
 import { nextCommand } from "../../../run/next.ts";
-import type { HostPlanOptions } from "../../../takeover/host-plan.ts";
 import { planMoves } from "../../../takeover/host-takeover.ts";
+import type { HostOptions } from "../../../takeover/target.ts";
 import { printView } from "../../print/out.ts";
 import { EVERY } from "../../views/every-row.ts";
 import { hostsText, movesText, movesView } from "../../views/hosts.ts";
 import { checkMode } from "../given-options.ts";
 import { type ListArgs, printLines, printMessage, sinkOf } from "../shared.ts";
 
-type PlanArgs = ListArgs & HostPlanOptions;
+type PlanArgs = ListArgs & HostOptions & { readonly run: string };
 
 export async function hostPlanCommand(args: PlanArgs): Promise<void> {
   checkMode("plan", args.novaBmDb !== undefined);

@@ -35,9 +35,11 @@ export interface FetchedImage {
   readonly sha256: string;
 }
 
-type ImageSource =
-  | { readonly file: string; readonly image: GlanceImage | null }
-  | { readonly file: null; readonly image: GlanceImage };
+interface ImageSource extends ExistingImage {
+  /** In the tree of a former host. */
+  readonly file: string | null;
+  readonly image: GlanceImage | null;
+}
 
 interface DesiredBoot {
   readonly instance: string;
@@ -65,13 +67,11 @@ export async function inspectBoot(
   desired: DesiredBoot,
 ): Promise<InspectedBoot> {
   const { instance, macs, hosts } = desired;
-  const found = hosts.map((host) => treeOf(from, host)).filter((one) => one !== null);
-  const olds = [...new Set(found)];
+  const olds = [...new Set(hosts.flatMap((host) => treeOf(from, host) ?? []))];
   const none = { changes: [], sources: new Map<ImageName, ImageSource>() };
-  // A tree shared by both hosts already has the file.
-  const files = [...olds, tree];
   const texts: string[] = [];
-  for (const one of files) {
+  // A tree shared by both hosts already has the file.
+  for (const one of [...olds, tree]) {
     const content = await readText(one, `${instance}/config`);
     if (content.kind === "text" && bootsOf(content.text) !== null) texts.push(content.text);
   }
@@ -85,12 +85,12 @@ export async function inspectBoot(
   const made = text === undefined ? desired.render(root_uuid) : rehomed(text, instance, served);
   if (made === null)
     return { ...none, root_uuid, reason: "its boot file can be neither copied nor created" };
-  const { existing, sources } = await sourcesOf(olds, desired);
+  const sources = await sourcesOf(olds, desired);
   const boot: LegacyBoot = { instance, macs, served, text: made };
   const observed = await Promise.all(
     legacyPaths(boot).map(async (path) => [path, await foundAt(tree, path)] as const),
   );
-  const staged = legacyStage(boot, new Map(observed), existing);
+  const staged = legacyStage(boot, new Map(observed), sources);
   return { ...staged, root_uuid, sources };
 }
 
@@ -103,29 +103,21 @@ async function foundAt(tree: Tree, path: string) {
 
 /** Takes images from the former hosts' trees or, if they are missing there, from Glance. */
 async function sourcesOf(olds: readonly Tree[], { instance, images }: DesiredBoot) {
-  const [existing, sources] = [
-    new Map<ImageName, ExistingImage>(),
-    new Map<ImageName, ImageSource>(),
-  ];
+  const sources = new Map<ImageName, ImageSource>();
   for (const name of IMAGES) {
     const result = images.get(name);
+    const copy = await copyOf(olds, `${instance}/${name}`);
+    if (copy === null && result === undefined) continue;
     const image = typeof result === "object" ? result : null;
-    const file = await copyOf(olds, `${instance}/${name}`);
-    const bytes = image?.size ?? null;
-    if (file !== null) {
-      sources.set(name, { file: file.path, image });
-      const other = bytes !== null && file.bytes !== bytes;
-      const fault = other
-        ? `${file.path} has ${file.bytes} bytes, but Glance's image ${image?.id} has ${bytes}`
+    const missing = typeof result === "string" ? `no specified tree has it, and ${result}` : null;
+    const differs =
+      copy !== null && image !== null && copy.bytes !== image.size
+        ? `${copy.path} has ${copy.bytes} bytes, but Glance's image ${image.id} has ${image.size}`
         : null;
-      existing.set(name, { fault, bytes });
-    } else if (image !== null) {
-      sources.set(name, { file: null, image });
-      existing.set(name, { fault: null, bytes });
-    } else if (typeof result === "string")
-      existing.set(name, { fault: `no specified tree has it, and ${result}`, bytes });
+    const fault = copy === null ? missing : differs;
+    sources.set(name, { file: copy?.path ?? null, image, fault, bytes: image?.size ?? null });
   }
-  return { existing, sources };
+  return sources;
 }
 
 async function copyOf(olds: readonly Tree[], path: string) {
@@ -136,6 +128,8 @@ async function copyOf(olds: readonly Tree[], path: string) {
   return null;
 }
 
+type Fetch = (image: GlanceImage | null) => Promise<FetchedImage>;
+
 /** @returns why a copy differs from Glance's image, or null */
 export async function fetchImages(
   { changes, sources }: InspectedBoot,
@@ -143,18 +137,15 @@ export async function fetchImages(
 ): Promise<string | null> {
   for (const change of changes) {
     if (change.do !== "copy") continue;
-    const source = sources.get(change.file);
-    if (source === undefined) throw new Error(`${change.path} has no source to copy from`);
-    if (source.file === null) await fetch(source.image);
-    else if (source.image !== null) {
-      const reason = await differsFrom(source.file, source.image);
-      if (reason !== null) return `${source.file} is not its image: ${reason}`;
+    const { file = null, image = null } = sources.get(change.file) ?? {};
+    if (file === null) await fetch(image);
+    else if (image !== null) {
+      const reason = await differsFrom(file, image);
+      if (reason !== null) return `${file} is not its image: ${reason}`;
     }
   }
   return null;
 }
-
-type Fetch = (image: GlanceImage) => Promise<FetchedImage>;
 
 /**
  * Repeatable.
@@ -164,14 +155,16 @@ type Fetch = (image: GlanceImage) => Promise<FetchedImage>;
  */
 export async function buildBoot(
   { root }: Tree,
-  boot: InspectedBoot,
+  { changes, sources }: InspectedBoot,
   fetch: Fetch,
   begin: (steps: readonly BootStep[]) => Promise<void>,
 ): Promise<void> {
-  const { changes, sources } = boot;
   if (changes.length === 0) return;
   const ready: (readonly [BootStep, Source | null])[] = [];
-  for (const change of changes) ready.push(await readyOf(change, sources, fetch));
+  for (const change of changes) {
+    const [after, source] = await readyOf(change, sources, fetch);
+    ready.push([{ path: change.path, before: null, after }, source]);
+  }
   await begin(ready.map(([step]) => step));
   const owner = { mode: 0o644, ...(await ownerIn(root)) };
   for (const [step, source] of ready) {
@@ -184,32 +177,29 @@ async function readyOf(
   change: LegacyChange,
   sources: InspectedBoot["sources"],
   fetch: Fetch,
-): Promise<readonly [BootStep, Source | null]> {
-  const { path } = change;
-  const step = (after: BootStep["after"]): BootStep => ({ path, before: null, after });
+): Promise<readonly [BootStep["after"], Source | null]> {
   switch (change.do) {
     case "folder":
-      return [step({ kind: "folder" }), null];
+      return [{ kind: "folder" }, null];
     case "link":
-      return [step({ kind: "link", target: change.target }), null];
+      return [{ kind: "link", target: change.target }, null];
     case "write": {
       const sha256 = createHash("sha256").update(change.text, "latin1").digest("hex");
-      return [step({ kind: "file", sha256 }), { text: change.text }];
+      return [{ kind: "file", sha256 }, { text: change.text }];
     }
     case "copy": {
-      const source = sources.get(change.file);
-      if (source === undefined) throw new Error(`${path} has no source to copy from`);
-      if (source.file === null) {
-        const { file, sha256 } = await fetch(source.image);
-        return [step({ kind: "file", sha256 }), { file }];
-      }
-      const { file } = source;
-      const sha256 = await digestOf(file).catch((cause: unknown) => {
-        throw new MigrationError("N2I-E410", `cannot read ${file}`, { cause });
-      });
-      return [step({ kind: "file", sha256 }), { file }];
+      const { file: copy = null, image = null } = sources.get(change.file) ?? {};
+      const { file, sha256 } = copy === null ? await fetch(image) : await digested(copy);
+      return [{ kind: "file", sha256 }, { file }];
     }
   }
+}
+
+async function digested(file: string): Promise<FetchedImage> {
+  const sha256 = await digestOf(file).catch((cause: unknown) => {
+    throw new MigrationError("N2I-E410", `cannot read ${file}`, { cause });
+  });
+  return { file, sha256 };
 }
 
 /** Keeps changed files. @returns the kept files with reasons */

@@ -23,11 +23,9 @@ import { LEGACY, type LegacyMachine, moveJson } from "./legacy-started.ts";
 /** Called between steps to renew locks. Tests kill the process there. */
 type Between = (point: string) => Promise<void>;
 
-export interface LegacyDeps extends Pick<LegacyClients, "database" | "leases" | "read" | "ports"> {
-  readonly nova: Pick<NovaTarget, "inspect" | "perform">;
+export interface LegacyDeps extends LegacyClients {
+  readonly nova: NovaTarget;
   readonly claiming: Pick<Parameters<typeof claimNode>[2], "silent" | "agent">;
-  /** Null without a tree of the new host. */
-  readonly files: LegacyClients["boots"]["files"];
   /** Locks the machine and its instance. @returns a text if another process has a lock */
   readonly withLock: (
     move: LegacyMove,
@@ -114,7 +112,7 @@ async function write(nova: LegacyDeps["nova"], steps: readonly NovaStep[]): Prom
 
 type Begin = (observed?: JsonObject) => Promise<void>;
 
-interface LegacyPosition extends Position {
+export interface LegacyPosition extends Position {
   readonly reason: string | null;
 }
 
@@ -210,7 +208,10 @@ async function drive(
   }
 }
 
-async function bootFault({ files }: LegacyDeps, move: LegacyMove): Promise<string | null> {
+async function bootFault(
+  { boots: { files } }: LegacyDeps,
+  move: LegacyMove,
+): Promise<string | null> {
   if (files === null) return "its boot files must be created: pass --tftp-root";
   const boot = await files.inspect(move);
   return boot.reason ?? files.download(boot);
@@ -224,7 +225,11 @@ async function rehome({ ports }: LegacyDeps, move: LegacyMove, begin: Begin): Pr
   await ports.change(move, moved);
 }
 
-async function build({ files }: LegacyDeps, move: LegacyMove, begin: Begin): Promise<void> {
+async function build(
+  { boots: { files } }: LegacyDeps,
+  move: LegacyMove,
+  begin: Begin,
+): Promise<void> {
   if (files === null) return;
   const boot = await files.inspect(move);
   if (boot.reason !== null) throw new MigrationError("N2I-E300", boot.reason);

@@ -18,17 +18,11 @@ import { mayRead, needRights } from "../systems/nova-db/host-rights.ts";
 import { openServices } from "../systems/nova-db/services.ts";
 import { bootsOf } from "../systems/tftp/rules/legacy.ts";
 import { openTrees, readText, type Tree } from "../systems/tftp/tree.ts";
-import { openTaker, type TakeOptions } from "./agent/agent-taker.ts";
+import { type AgentOptions, openTaker } from "./agent/agent-taker.ts";
 import type { Opening } from "./baremetal/legacy-ports.ts";
 import { beginLease, publishBoot, readLeases, renewLease } from "./leases/leases.ts";
 import { instanceOwners } from "./leases/nodes.ts";
 import { needLeases } from "./leases/schema.ts";
-
-export interface AgentCommandOptions extends TakeOptions {
-  readonly interval: number;
-  /** Program that runs once if this host is fenced. */
-  readonly onFenced?: string;
-}
 
 interface OpenedAgent {
   /** `waiting`: Nova has no new report from the host's nova-compute. */
@@ -39,7 +33,7 @@ interface OpenedAgent {
 
 /** @throws MigrationError N2I-E100, N2I-E206, N2I-E360, N2I-E363 if it was fenced, N2I-E364 */
 export async function runAgent(
-  options: AgentCommandOptions,
+  options: AgentOptions,
   report: (text: string) => void,
 ): Promise<void> {
   const { host, interval, ttl } = options;
@@ -74,7 +68,7 @@ export async function runAgent(
 
 /** Runs the site's --on-fenced program. @throws MigrationError N2I-E363 always */
 async function fenced(
-  { host, onFenced: program }: AgentCommandOptions,
+  { host, onFenced: program }: AgentOptions,
   report: (text: string) => void,
 ): Promise<never> {
   if (program !== undefined) {
@@ -108,7 +102,7 @@ const FENCING = 60_000;
 
 /** @param clock monotonic milliseconds @throws MigrationError as `runAgent` */
 export function withAgent<T>(
-  options: AgentCommandOptions,
+  options: AgentOptions,
   report: (text: string) => void,
   work: (agent: OpenedAgent) => Promise<T>,
   clock: () => number = () => performance.now(),

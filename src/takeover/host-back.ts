@@ -51,11 +51,10 @@ function novaBack(options: HostOptions & RollbackOptions): Rollback {
     async find(run, entries) {
       const plans = await movePlans(run, entries);
       if (plans.length === 0) return null;
-      const names = namesIn(options);
       const moved: string[] = [];
-      for (const { lines } of names.size === 0 ? [] : plans)
+      for (const { lines } of all ? [] : plans)
         for await (const batch of lines()) for (const { uuid } of batch) moved.push(uuid);
-      checkMoved(names, moved);
+      const names = namesAmong(moved, options);
       const selects = ({ uuid }: PlannedMove): boolean => all || names.has(uuid.toLowerCase());
       return { run, entries, plans, scope: { all, selects } };
     },
@@ -76,12 +75,10 @@ function novaBack(options: HostOptions & RollbackOptions): Rollback {
         for (const plan of plans) {
           const leg = rowsBack(parts.rows, plan);
           const excluded = await changedSince(leg, entries, scope);
-          reportSkipped(
-            [...excluded].map(([id, reason]) => ({
-              id: `machine:${id}`,
-              reason: `${reason}: the machine is not changed`,
-            })),
-          );
+          for (const [id, reason] of excluded)
+            reportSkipped([
+              { id: `machine:${id}`, reason: `${reason}: the machine is not changed` },
+            ]);
           const course = { direction: "back", only: scope, excluded } as const;
           const undone = await execute([{ ...leg, ...how }], session, course);
           reportSkipped(undone.skipped);
@@ -104,23 +101,17 @@ function novaBack(options: HostOptions & RollbackOptions): Rollback {
           }
         } else if ((await fencesOf(plans, session.journal.entries())) > 0)
           sink.result("A fence of this run is kept, because not all machines were returned.");
-        for (const host of await silentOf(clients, plans)) sink.result(queueText(host));
+        const hosts = [...new Set(plans.flatMap(({ manifest }) => manifest.to))];
+        const beats = await readServices(clients.database, hosts);
+        // Their queues keep requests until they start.
+        for (const beat of beats.filter((one) => !isUp(one, longestDownTime(plans))))
+          sink.result(queueText(beat.host));
         return ENDED;
       }),
     previews: ({ clients, entries, plans, scope }) => previewsOf(clients, entries, plans, scope),
     summary: (_job, { restore, leave: skipped }) =>
       sink.result(`Rollback would restore ${counted(restore, "row")} and leave ${skipped}.`),
   }));
-}
-
-/** Hosts that do not report, whose queues keep requests until they start. */
-async function silentOf(
-  { database }: MoveTarget,
-  plans: readonly MovePlan[],
-): Promise<readonly string[]> {
-  const hosts = [...new Set(plans.flatMap(({ manifest }) => manifest.to))];
-  const beats = await readServices(database, hosts);
-  return beats.flatMap((beat) => (isUp(beat, longestDownTime(plans)) ? [] : [beat.host]));
 }
 
 async function* previewsOf(
@@ -160,16 +151,13 @@ async function* previewRowsOf(
     }
 }
 
-function namesIn({ node = [] }: RollbackOptions): ReadonlySet<string> {
-  return new Set(node.map((uuid) => uuid.toLowerCase()));
-}
-
-/** @throws MigrationError N2I-E306 */
-function checkMoved(names: ReadonlySet<string>, moved: readonly string[]): void {
+/** The selected machines. @throws MigrationError N2I-E306 if one was not moved */
+function namesAmong(moved: readonly string[], { node = [] }: RollbackOptions): ReadonlySet<string> {
+  const names = new Set(node.map((uuid) => uuid.toLowerCase()));
   const found = new Set(moved.map((uuid) => uuid.toLowerCase()));
   const unfound = [...names].filter((name) => !found.has(name));
-  if (unfound.length > 0)
-    throw new MigrationError("N2I-E306", `${unfound.join(", ")} was never moved by this run`);
+  if (unfound.length === 0) return names;
+  throw new MigrationError("N2I-E306", `${unfound.join(", ")} was never moved by this run`);
 }
 
 /** Rolls back from any step. The epoch increases. */
@@ -179,12 +167,9 @@ function machinesBack(options: HostOptions & RollbackOptions): Rollback {
   return rollbackOf(about, options, (sink, preview) => ({
     nothing: "this run has changed nothing",
     async find(run, entries) {
-      const names = namesIn(options);
       const moved = movedMachines(entries);
-      checkMoved(
-        names,
-        moved.map(({ id }) => id),
-      );
+      const ids = moved.map(({ id }) => id);
+      const names = namesAmong(ids, options);
       const machines = moved.filter(({ id }) => all || names.has(id.toLowerCase()));
       const fences: ReturnType<typeof takenByHand> = all ? takenByHand(entries) : new Map();
       return machines.length === 0 && fences.size === 0 ? null : { run, machines, fences };

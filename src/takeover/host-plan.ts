@@ -207,9 +207,7 @@ export function checkSpelling(name: string, existing: readonly { readonly host: 
 }
 
 export async function siteOf(path: string | undefined) {
-  return path === undefined
-    ? { site: NO_SITE, sha256: null }
-    : await (await loadMappings()).site(path);
+  return path === undefined ? { site: NO_SITE, sha256: null } : (await loadMappings()).site(path);
 }
 
 function acceptedBy(site: Site): (machine: string, from: string) => readonly Acceptance[] {

@@ -29,7 +29,7 @@ import { isUnlocked } from "./rules/legacy-states.ts";
 import { fenceLeg, fencesOf } from "./steps/host-move.ts";
 import { type HostOptions, type MoveTarget, openHostClients } from "./target.ts";
 
-export interface ReadmitOptions extends HostOptions {
+interface ReadmitOptions extends HostOptions {
   readonly run: string;
   readonly compute: string;
   readonly queuePurged: boolean;

@@ -53,15 +53,11 @@ async function progressOf(run: RunFolder, plan: MovePlan, entries: Entries) {
       fences === 0
         ? "none of this run"
         : `${counted(fences, "host is", "hosts are")} fenced by this run`,
-    ...{ changed: rows, next: nextOf(plan, entries, { rows, fences }) },
+    ...{ changed: rows, next: nextOf(plan, entries, rows, fences) },
   };
 }
 
-function nextOf(
-  plan: MovePlan,
-  entries: Entries,
-  { rows, fences }: { readonly rows: number; readonly fences: number },
-) {
+function nextOf(plan: MovePlan, entries: Entries, rows: number, fences: number) {
   const last = entries.findLast((entry) => "part" in entry && HOST_PARTS.includes(entry.part));
   if (last?.do === "undo") return "rollback";
   if (last?.do !== "undone") return isComplete(plan, entries) ? "verify" : null;

@@ -17,12 +17,12 @@ import { hasLifted } from "./baremetal/legacy-fence.ts";
 import { LEGACY } from "./baremetal/steps/legacy-started.ts";
 import { isSilentAgain, longestDownTime } from "./host-watch.ts";
 import { readLeases } from "./leases/leases.ts";
-import { type OpenTarget, openTarget } from "./open-target.ts";
+import { openTarget } from "./open-target.ts";
 import { isFenced } from "./rules/move-hosts.ts";
 import { fencesOf } from "./steps/host-move.ts";
 import type { Compared, HostOptions } from "./target.ts";
 
-export interface HostVerifyOptions extends HostOptions {
+interface VerifyOptions extends HostOptions {
   readonly run: string;
   readonly allRows?: boolean;
   /** The operator confirms that the queues of the former hosts are empty. */
@@ -30,7 +30,7 @@ export interface HostVerifyOptions extends HostOptions {
 }
 
 /** @throws MigrationError N2I-E326 if the plan moves no machine */
-export async function verifyHosts(options: HostVerifyOptions, sink: Sink): Promise<VerifiedRows> {
+export async function verifyHosts(options: VerifyOptions, sink: Sink): Promise<VerifiedRows> {
   const run = await openRun(options.run, { create: false });
   return closing(async (keep) => {
     const present = await presentMoves(run);
@@ -53,9 +53,9 @@ export async function verifyHosts(options: HostVerifyOptions, sink: Sink): Promi
 }
 
 async function* judged(
-  target: OpenTarget,
+  target: Awaited<ReturnType<typeof openTarget>>,
   compared: Compared,
-  { queuePurged = false }: HostVerifyOptions,
+  { queuePurged = false }: VerifyOptions,
   sink: Sink,
 ): AsyncGenerator<RowVerdict> {
   const { plans, hosts: services, entries } = compared;

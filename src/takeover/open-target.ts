@@ -20,7 +20,7 @@ import type { ObservedPort } from "./baremetal/legacy-ports.ts";
 import { moveLegacy } from "./baremetal/legacy-take.ts";
 import { movedMachines } from "./baremetal/steps/legacy-started.ts";
 import { type HostMoved, performMoves } from "./host-moves.ts";
-import { holderText, type LockState, takenLocks } from "./leases/locks.ts";
+import { holderText, takenLocks } from "./leases/locks.ts";
 import {
   forwardTransition,
   isForeignMachine,
@@ -29,7 +29,7 @@ import {
 } from "./rules/legacy-states.ts";
 import { type Compared, type HostOptions, type MoveTarget, openHostClients } from "./target.ts";
 
-export interface OpenTarget extends MoveTarget {
+interface OpenTarget extends MoveTarget {
   readonly question: (manifest: MovePlan["manifest"]) => string;
   readonly move: (run: RunFolder, plan: MovePlan, sink: Sink) => Promise<HostMoved>;
   /** Compares each machine of these plans with its planned state, the present plan first. */
@@ -165,8 +165,13 @@ async function* judgeLegacy(
     const locks = new Map((await takenLocks(leases)).map((lock) => [lock.resource, lock]));
     for (const view of now) {
       const lock = locks.get(`node:${view.move.uuid.toLowerCase()}`);
-      if (isAbandoned(view)) yield* judgeForeign(view);
-      else yield* judgeLegacyMachine(view, lock, observed);
+      if (!isAbandoned(view)) yield* judgeLegacyMachine(view, lock, observed);
+      else {
+        // For a machine that was deleted or has another owner, Nova must match nova_bm.
+        yield verdictsOf(view.move.uuid, view.move.id)(`bm_nodes:${view.move.id}`, null);
+        const owner = view.node?.service_host ?? null;
+        if (owner !== null && view.node?.task_state !== MIGRATING) yield* judgeNova(view, owner);
+      }
     }
   }
 }
@@ -185,18 +190,14 @@ function portFault({ move: { to, tenant }, now, expected: wanted }: ObservedPort
     : `DHCP option ${name} is ${now.options[name] ?? "missing"}, expected ${value}`;
 }
 
-function rowOf({ id, uuid }: LegacyMove) {
-  return verdictsOf(uuid, id);
-}
-
 function* judgeLegacyMachine(
   now: LegacyNow,
-  lock: LockState | undefined,
+  lock: Parameters<typeof holderText>[0] | undefined,
   ports: readonly ObservedPort[],
 ): Generator<RowVerdict> {
   const { move } = now;
   const { id, to } = move;
-  const row = rowOf(move);
+  const row = verdictsOf(move.uuid, id);
   const state = moveState(forwardTransition(move), now);
   const owner = now.node?.service_host ?? null;
   const reason =
@@ -210,19 +211,12 @@ function* judgeLegacyMachine(
     if (port.move === move && port.now !== null) yield row(`port:${port.id}`, portFault(port));
 }
 
-/** For a machine that was deleted or has another owner: Nova must match nova_bm. */
-function* judgeForeign(now: LegacyNow): Generator<RowVerdict> {
-  yield rowOf(now.move)(`bm_nodes:${now.move.id}`, null);
-  const owner = now.node?.service_host ?? null;
-  if (owner !== null && now.node?.task_state !== MIGRATING) yield* judgeNova(now, owner);
-}
-
 function* judgeNova(
   { move, node, tenant, computes }: LegacyNow,
   to: string,
 ): Generator<RowVerdict> {
   const { tenant: was } = move;
-  const row = rowOf(move);
+  const row = verdictsOf(move.uuid, move.id);
   const names = node?.instance_uuid ?? null;
   if (was !== null && names !== null && same(names, was.uuid)) {
     const gone = tenant === null ? "not in Nova" : tenant.deleted ? "deleted in Nova" : null;

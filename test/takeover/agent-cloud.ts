@@ -3,7 +3,8 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Engine } from "../../src/model/database.ts";
-import { type AgentCommandOptions, withAgent } from "../../src/takeover/host-agent.ts";
+import type { AgentOptions } from "../../src/takeover/agent/agent-taker.ts";
+import { withAgent } from "../../src/takeover/host-agent.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { addressFile } from "../lab/index.ts";
 import { ago } from "./cloud.ts";
@@ -53,7 +54,7 @@ export async function cloud(engine: Engine, t: TestContext, wanted: Computed = {
     async agents(
       names: readonly string[],
       work: (tick: (times?: number) => Promise<void>, look: () => Promise<void>) => Promise<void>,
-      more: Partial<AgentCommandOptions> = {},
+      more: Partial<AgentOptions> = {},
     ): Promise<void> {
       const open: OpenedAgent[] = [];
       const look = async (): Promise<void> => {
@@ -69,7 +70,7 @@ export async function cloud(engine: Engine, t: TestContext, wanted: Computed = {
       };
       const openAll = async ([host, ...rest]: readonly string[]): Promise<void> => {
         if (host === undefined) return work(tick, look);
-        const asked: AgentCommandOptions = {
+        const asked: AgentOptions = {
           ...{ host, ...at, interval: 10, ttl: 60, take: true, myIp: "10.0.0.9" },
           ...{ run: join(folder, `run-${host}`), tftpRoot: join(folder, host) },
           tftpFrom: hosts.filter((one) => one !== host).map((one) => `${one}=${join(folder, one)}`),

@@ -6,7 +6,7 @@ import { nextCommand } from "../../run/next.ts";
 import type { Rollback } from "../../run/rollback.ts";
 import type { Sink } from "../../run/sink.ts";
 import type { VerifiedRows } from "../../run/verified.ts";
-import type { HostVerifyOptions } from "../../takeover/host-verify.ts";
+import type { verifyHosts } from "../../takeover/host-verify.ts";
 import type { Advice } from "../../window/runner/next-step.ts";
 import { LOADING, type RollbackArgs, type VerifyArgs } from "../options/apply.ts";
 import type { Declared, OptionTable } from "../options/declared.ts";
@@ -151,7 +151,7 @@ export async function verifyCommand(args: VerifyArgs): Promise<void> {
 }
 
 /** `host verify`, which has only the options of such runs. */
-export async function verifyHostsCommand(args: ListArgs & HostVerifyOptions): Promise<void> {
+export async function verifyHostsCommand(args: ListArgs & Parameters<typeof verifyHosts>[0]) {
   await verifyWith(args, (await import("../../takeover/host-verify.ts")).verifyHosts);
 }
 

@@ -8,11 +8,11 @@ import { askFence } from "../../run/fence-command.ts";
 import { openRun } from "../../run/files/run-folder.ts";
 import { inRun } from "../../run/run.ts";
 import { saveOptions } from "../../run/saved-options.ts";
-import type { Database } from "../../systems/database/open.ts";
 import { read } from "../../systems/database/read.ts";
 import { text } from "../../systems/database/rows.ts";
 import { isUnanswered } from "../../systems/database/statement.ts";
 import { openLegacyClients } from "../baremetal/legacy-clients.ts";
+import type { Opening } from "../baremetal/legacy-ports.ts";
 import { takeMachines } from "../baremetal/legacy-take.ts";
 import { downTime } from "../host-watch.ts";
 import { fenceLease, readLeases } from "../leases/leases.ts";
@@ -22,8 +22,9 @@ import { isLive, judgeLeases, shareOf, successorsOf } from "../rules/successors.
 import type { HostOptions } from "../target.ts";
 import { createAlarm, createWatch, isLocked, openRuns, patiently } from "./agent-watch.ts";
 
-export interface TakeOptions extends HostOptions {
+export interface AgentOptions extends HostOptions {
   readonly host: string;
+  readonly interval: number;
   /** Seconds without a heartbeat after which another host may fence this one. */
   readonly ttl: number;
   readonly novaBmDb: string;
@@ -32,12 +33,12 @@ export interface TakeOptions extends HostOptions {
   /** Folder of the runs, one per dead host. */
   readonly run?: string;
   readonly fenceCommand?: string;
+  /** Program that runs once if this host is fenced. */
+  readonly onFenced?: string;
 }
 
-interface Around {
-  readonly leases: Database;
+interface Around extends Pick<Opening, "leases" | "report"> {
   readonly services: () => Promise<readonly ComputeHost[]>;
-  readonly report: (text: string) => void;
   /** Monotonic milliseconds. */
   readonly clock: () => number;
 }
@@ -46,19 +47,17 @@ interface Around {
 const PASS = 8;
 /** Lifetime of the host lock while the host is being fenced, in milliseconds. */
 const LOCK = 30_000;
-/** Lines of skipped machines that are remembered, because each is reported once. */
-const LINES = 1000;
 
 type Agent = Awaited<ReturnType<typeof openAgent>>;
 
-async function openAgent(options: TakeOptions, around: Around, keep: Keep) {
-  const { run = "" } = options;
+async function openAgent(options: AgentOptions, around: Around, keep: Keep) {
+  const { run = "", ttl } = options;
   const { clock, report } = around;
   await openRun(run, { create: true });
   const clients = await openLegacyClients(options, keep, { readOnly: false }, report);
   const down = await downTime(options);
   const reported = new Set<string>();
-  const later = (): number => clock() + options.ttl * 1000;
+  const later = (): number => clock() + ttl * 1000;
   /** When to resume unfinished moves of this host; null: none. */
   const finish: { at: number | null } = { at: 0 };
   return {
@@ -68,7 +67,8 @@ async function openAgent(options: TakeOptions, around: Around, keep: Keep) {
     /** Reports a skipped machine, whose move may be unfinished. */
     skip(line: string): void {
       finish.at ??= later();
-      if (reported.size === LINES) reported.clear();
+      // Each line is reported once, as long as it is remembered.
+      if (reported.size === 1000) reported.clear();
       if (!reported.has(line)) report(line);
       reported.add(line);
     },
@@ -76,9 +76,9 @@ async function openAgent(options: TakeOptions, around: Around, keep: Keep) {
 }
 
 /** @throws MigrationError as `openLegacyClients` */
-export async function openTaker(options: TakeOptions, around: Around, keep: Keep) {
+export async function openTaker(options: AgentOptions, around: Around, keep: Keep) {
   const agent = await openAgent(options, around, keep);
-  const { host, leases, watch, clock, ending, finish } = agent;
+  const { leases, watch, clock, ending, finish } = agent;
   /** Whether to leave the next interval to other work, and whether to check settled hosts then. */
   let [rests, rechecks] = [false, false];
   let work: Promise<unknown> = Promise.resolve();
@@ -132,9 +132,9 @@ export async function openTaker(options: TakeOptions, around: Around, keep: Keep
     },
     /** Finishes the current machine, then stops. Kills the site's fence, which may take minutes. */
     stop: (error: MigrationError): void => ending.abort(error),
-    async end(): Promise<void> {
-      ending.abort(new MigrationError("N2I-E301", `the agent of ${host} is stopping`));
-      await settle();
+    end(): Promise<unknown> {
+      ending.abort(new MigrationError("N2I-E301", `the agent of ${options.host} is stopping`));
+      return settle();
     },
   };
 }
@@ -194,8 +194,8 @@ async function machinesOf({ leases }: Agent, from: string): Promise<readonly str
 
 /** The lease of a host that is still dead and has machines for this host, or null. */
 async function readAgain(agent: Agent, from: string): Promise<Lease | null> {
-  const aggregates = await agent.clients.aggregates();
-  const now = await shareNow(agent, from, await machinesOf(agent, from), aggregates);
+  const nodes = await machinesOf(agent, from);
+  const now = await shareNow(agent, from, nodes, await agent.clients.aggregates());
   return now !== null && now.mine.length > 0 ? now.lease : null;
 }
 

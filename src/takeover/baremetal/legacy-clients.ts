@@ -23,7 +23,7 @@ import { openMachines } from "../../systems/nova-db/machines.ts";
 import { readLeases } from "../leases/leases.ts";
 import { nodesById, nodesByUuid, nodesOf } from "../leases/nodes.ts";
 import { needLeases } from "../leases/schema.ts";
-import { createLegacyMoves, type LegacyFound } from "../rules/legacy.ts";
+import { createLegacyMoves } from "../rules/legacy.ts";
 import type { LegacyNow } from "../rules/legacy-states.ts";
 import { type HostOptions, type MoveTarget, openHostClients } from "../target.ts";
 import { openBoots } from "./legacy-boots.ts";
@@ -171,7 +171,7 @@ async function foundOf(
   database: Database,
   machines: Awaited<ReturnType<typeof openMachines>>,
   boots: Boots,
-): Promise<readonly LegacyFound[]> {
+) {
   const uuids = nodes.flatMap(({ instance_uuid }) => instance_uuid ?? []);
   const tenants = await legacyTenants(database, uuids);
   const booting = nodes.flatMap(({ id, uuid, instance_uuid: instance, service_host }) => {

@@ -152,7 +152,7 @@ async function runMachines(
   return { ...counts, stopped };
 }
 
-export type LegacyMoved = Awaited<ReturnType<typeof moveMachines>>;
+type LegacyMoved = Awaited<ReturnType<typeof moveMachines>>;
 
 /**
  * @param check runs before each machine

@@ -22,7 +22,6 @@ import type { LegacyClients } from "./legacy-clients.ts";
 import {
   type Claiming,
   checkAny,
-  type LegacyMoved,
   machinesOf,
   moveMachines,
   returnMachines,
@@ -50,7 +49,11 @@ export async function moveLegacy(
   return legacyMoved(plan, 0, moved);
 }
 
-export function legacyMoved({ manifest }: MovePlan, fenced: number, moved: LegacyMoved): HostMoved {
+export function legacyMoved(
+  { manifest }: MovePlan,
+  fenced: number,
+  moved: Parameters<typeof checkAny>[0],
+): HostMoved {
   return { ...moved, manifest, fenced, blocked: manifest.counts.verdicts.blocked };
 }
 
@@ -64,7 +67,7 @@ export async function performLegacy(
   plan: MovePlan,
   sink: Pick<Sink, "during" | "report">,
   how: Omit<Claiming, "hosts"> = {},
-): Promise<LegacyMoved> {
+) {
   const { manifest } = plan;
   const sources = manifest.from.map(({ host }) => host);
   const hosts = [...sources, ...manifest.to];
@@ -145,13 +148,10 @@ export async function takeMachines(
     if (nodes.length > 0) throw unfenced(from, lease);
     // The host is up again. Unclaimed machines have only the guard of an instance.
     const how = { hosts: [from, to], agent, signal };
+    const isUnclaimed = ({ id }: LegacyMachine): boolean => unclaimed.includes(id.toLowerCase());
+    const skip = (rows: readonly SkippedRow[]): unknown => skipped.push(...rows);
     const returned = await withLegacy(run, now, [], how, (legacy) =>
-      returnMachines(
-        legacy,
-        ({ id }) => unclaimed.includes(id.toLowerCase()),
-        (rows) => skipped.push(...rows),
-        () => undefined,
-      ),
+      returnMachines(legacy, isUnclaimed, skip, () => undefined),
     );
     return { moved: done.size, skipped, stopped: returned.stopped };
   }
@@ -170,8 +170,9 @@ export async function takeMachines(
     }
   if (plan.manifest.counts.verdicts.move === 0)
     return { moved: done.size, skipped, stopped: false };
-  const moved = await counting(taking, `of ${from} over`, ({ onMoved }) =>
-    performLegacy(run, now, plan, sink, { ...claiming, onMoved }),
+  const { onMoved, end } = createCounter(taking);
+  const moved = await performLegacy(run, now, plan, sink, { ...claiming, onMoved }).finally(() =>
+    end(`of ${from} over`),
   );
   return {
     moved: done.size + moved.made + moved.found,
@@ -200,30 +201,23 @@ export function openIn(entries: Entries): readonly LegacyMachine[] {
   return startedMachines(new Map(open));
 }
 
-async function counting<T>(
-  { clients, report }: Taking,
-  what: string,
-  work: (coming: {
-    readonly onMoved: (move: LegacyMove) => Promise<void>;
-    /** Called for machines that were moved before. */
-    readonly movedBefore: (moves: readonly LegacyMove[]) => Promise<void>;
-  }) => Promise<T>,
-): Promise<T> {
+function createCounter({ clients, report }: Taking) {
   const ports = reportPorts(clients.ports, clients.read, report);
   let count = 0;
-  try {
-    return await work({
-      async onMoved(move) {
-        await ports.of([move]);
-        count += 1;
-      },
-      async movedBefore(moves) {
-        count += (await ports.ofCurrent(moves)).length;
-      },
-    });
-  } finally {
-    if (count > 0) report(`Took ${counted(count, "machine")} ${what}.`);
-  }
+  return {
+    async onMoved(move: LegacyMove): Promise<void> {
+      await ports.of([move]);
+      count += 1;
+    },
+    /** For machines that were moved before. */
+    async movedBefore(moves: readonly LegacyMove[]): Promise<void> {
+      count += (await ports.ofCurrent(moves)).length;
+    },
+    /** Also after a failure. */
+    end(what: string): void {
+      if (count > 0) report(`Took ${counted(count, "machine")} ${what}.`);
+    },
+  };
 }
 
 /** A machine that its host still owns is planned again, because the host may be up. */
@@ -248,21 +242,23 @@ async function goOn(
   if (machines.length === 0) return { ...nothing, unclaimed };
   report(`Resuming ${counted(machines.length, "machine")} whose move was interrupted.`);
   const hosts = machines.flatMap(({ move }) => [move.from, move.to]);
-  const moved = await counting(
-    taking,
-    "over to finish interrupted moves",
-    ({ onMoved, movedBefore }) =>
-      withLegacy(run, clients, [], { hosts, ...claiming, onMoved }, async (legacy) => {
-        await movedBefore(machines.map(({ move }) => move));
-        return moveMachines(
-          legacy,
-          () => once(machines),
-          // These machines belong to this host, whatever their former host does.
-          () => Promise.resolve(),
-          () => undefined,
-        );
-      }),
-  );
+  const { onMoved, movedBefore, end } = createCounter(taking);
+  const moved = await withLegacy(
+    run,
+    clients,
+    [],
+    { hosts, ...claiming, onMoved },
+    async (legacy) => {
+      await movedBefore(machines.map(({ move }) => move));
+      return moveMachines(
+        legacy,
+        () => once(machines),
+        // These machines belong to this host, whatever their former host does.
+        () => Promise.resolve(),
+        () => undefined,
+      );
+    },
+  ).finally(() => end("over to finish interrupted moves"));
   const stayed = new Set(moved.skipped.map(({ id }) => id));
   const done = machines.filter(({ id }) => !stayed.has(`machine:${id}`));
   return { ...moved, done: new Set(done.map(({ id }) => id.toLowerCase())), unclaimed };

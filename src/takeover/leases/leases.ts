@@ -17,23 +17,14 @@ import { live } from "./nodes.ts";
 
 /** @param host default: all hosts */
 export function readLeases(database: Database, host?: string): Promise<readonly Lease[]> {
+  const now = clockOf(database.engine);
   const fields = {
-    ...{
-      host: string,
-      epoch: number,
-      heartbeat: sql("heartbeat_ms", number),
-      age: sql(`${clockOf(database.engine)} - heartbeat_ms`, number),
-    },
-    ...{ ttl: sql("ttl_ms", number), takes: boolean, fenced_by: text },
-    ...{ fenced: sql(`${clockOf(database.engine)} - fenced_at_ms`, integer) },
+    ...{ host: string, epoch: number, heartbeat: sql("heartbeat_ms", number) },
+    ...{ age: sql(`${now} - heartbeat_ms`, number), ttl: sql("ttl_ms", number) },
+    ...{ takes: boolean, fenced_by: text, fenced: sql(`${now} - fenced_at_ms`, integer) },
   };
-  const which = host === undefined ? "" : "WHERE host = ? ";
-  return read(
-    database,
-    fields,
-    `bm_service_leases ${which}ORDER BY host`,
-    host === undefined ? [] : [host],
-  );
+  const [which, values] = host === undefined ? ["", []] : ["WHERE host = ? ", [host]];
+  return read(database, fields, `bm_service_leases ${which}ORDER BY host`, values);
 }
 
 export function adding(engine: Engine, row: string): string {

@@ -124,7 +124,7 @@ export async function releaseLock(
   return (await stated(database, "releasing a lock", free, [resource, nonce])) === 1;
 }
 
-export interface LockState {
+interface LockState {
   readonly resource: string;
   readonly owner: string;
   /** Milliseconds until it expires by the server's clock; negative: expired. */

@@ -20,33 +20,26 @@ export interface LegacyNow {
   readonly computes: readonly OwnedCompute[];
 }
 
-export interface LegacyTransition {
-  readonly move: LegacyMove;
-  readonly goal: string;
-  readonly other: string;
-  /** Possible epochs while the other host owns the machine, and after the move. */
-  readonly startEpoch: number;
-  readonly reached: readonly number[];
-  /** task_state after the move, and its possible values before the move. */
-  readonly ends: string | null;
-  readonly begins: readonly (string | null)[];
-}
+export type LegacyTransition = ReturnType<typeof backTransition>;
 
 export function forwardTransition(move: LegacyMove): LegacyTransition {
   const { from, to, epoch, before, after, begun: started } = move;
   // If the run of a move to the same host was lost, the move is only finished.
   const reached = from === to ? [epoch] : [epoch + 1];
   return {
-    ...{ move, goal: to, other: from, startEpoch: epoch, reached, ends: after },
+    ...{ move, goal: to, other: from, back: false, startEpoch: epoch, reached, ends: after },
     begins: started ? [MIGRATING, before] : [before],
   };
 }
 
 /** Epochs never decrease. A machine that was not claimed keeps its epoch. */
-export function backTransition(move: LegacyMove): LegacyTransition {
+export function backTransition(move: LegacyMove) {
   const { from, to, epoch, before, after } = move;
   return {
-    ...{ move, goal: from, other: to, startEpoch: epoch + 1, reached: [epoch, epoch + 2] },
+    ...{ move, goal: from, other: to, back: from !== to },
+    /** Possible epochs while the other host owns the machine, and after the move. */
+    ...{ startEpoch: epoch + 1, reached: [epoch, epoch + 2] },
+    /** task_state after the move, and its possible values before the move. */
     ...{ ends: before, begins: [after, MIGRATING] },
   };
 }
@@ -176,10 +169,9 @@ export function servedStep(
   tenant: LegacyTenant,
   node: LegacyNode | null,
 ): NovaStep {
-  const { move, goal } = transition;
+  const { move, goal, back } = transition;
   const { before = null, after = null } = move.tenant ?? {};
   const { locked_by } = tenant;
-  const back = goal === move.from && move.from !== move.to;
   // Only a move of a claimed machine writes vm_state.
   const isAbandoned = back && node?.service_epoch === move.epoch && tenant.vm_state !== before;
   const task_state = back && !isAbandoned ? (move.tenant?.task_state ?? null) : null;

@@ -15,7 +15,7 @@ import type { MoveFacts, MoveRequest } from "./move-hosts.ts";
 import { createMoves } from "./moves.ts";
 import { isLive } from "./successors.ts";
 
-export interface LegacyFound {
+interface LegacyFound {
   readonly node: LegacyNode;
   /** The node's instance, also if deleted; null if Nova does not have the row. */
   readonly tenant: LegacyTenant | null;
@@ -100,10 +100,8 @@ function ownedBy({ node, owned }: LegacyFound, from: string, freed: boolean): Ow
   };
 }
 
-interface Judging {
+interface Judging extends Pick<PlannedMove, "from" | "to"> {
   readonly facts: LegacyFacts;
-  readonly from: string;
-  readonly to: string;
   readonly dies: boolean;
   readonly started: boolean;
   readonly guarded: boolean;

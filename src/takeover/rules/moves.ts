@@ -30,10 +30,7 @@ import {
 } from "./move-hosts.ts";
 import { destination } from "./successors.ts";
 
-interface HostPair {
-  readonly from: string;
-  readonly to: string;
-}
+type HostPair = Pick<PlannedMove, "from" | "to">;
 
 /**
  * @param acceptances the acceptances of a machine in the site document
@@ -89,6 +86,7 @@ function judgeMachine(
   const isExpectedHost = (host: string | null | undefined): boolean =>
     host === undefined || host === from || host === to;
   const instanceHost = instance?.host;
+  const busy = instance === undefined ? null : busyText(instance, from);
   return [
     ...findingIf(
       more.length > 0,
@@ -118,14 +116,9 @@ function judgeMachine(
       `migrations has one from ${[...new Set(evacuations)].join(", ")}`,
     ),
     ...judgeIronic(node, instance, tenant),
-    ...busy(instance, from),
+    ...findingIf(busy !== null, "N2I-D260", of, busy ?? ""),
     ...queued.map((request) => finding("N2I-D266", of, requestText(request, from))),
   ];
-}
-
-function busy(instance: Tenant | undefined, from: string): readonly Finding[] {
-  const reason = instance === undefined ? null : busyText(instance, from);
-  return reason === null ? [] : [finding("N2I-D260", `instance ${instance?.uuid}`, reason)];
 }
 
 function judgeIronic(

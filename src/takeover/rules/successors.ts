@@ -29,21 +29,19 @@ function hashOf(text: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-interface NovaTerm {
-  /** Hosts of live services. */
-  readonly live: ReadonlySet<string>;
-  /** Hosts without a report for longer than service_down_time. */
-  readonly silent: ReadonlySet<string>;
-}
-
 /**
  * Nova must agree with the expired lease. If at least two hosts, and more than half of the unfenced
  * ones, expire at once, a clock or the network is wrong, so no further host is fenced. Takeovers of
  * fenced hosts continue.
  *
+ * @param live hosts of live services
+ * @param silent hosts without a report for longer than service_down_time
  * @source facts/systems.md A4
  */
-export function judgeLeases(leases: readonly Lease[], { live, silent }: NovaTerm) {
+export function judgeLeases(
+  leases: readonly Lease[],
+  { live, silent }: Record<"live" | "silent", ReadonlySet<string>>,
+) {
   const unfenced = leases.filter(({ host, fenced_by }) => fenced_by === null && live.has(host));
   const expired = unfenced.filter((lease) => !lasts(lease));
   const alarm = expired.length > 1 && expired.length * 2 > unfenced.length;

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { MigrationError } from "../../../src/lib/error.ts";
 import type { Engine } from "../../../src/model/database.ts";
-import { type AgentCommandOptions, withAgent } from "../../../src/takeover/host-agent.ts";
+import type { AgentOptions } from "../../../src/takeover/agent/agent-taker.ts";
+import { withAgent } from "../../../src/takeover/host-agent.ts";
 import { extendSchema } from "../../../src/takeover/leases/schema.ts";
 import { caseUuid } from "../../cases/case.ts";
 import { loadNova, loadNovaBm } from "../../cases/load-case.ts";
@@ -57,7 +58,7 @@ async function hostOf(made: Pick<Deployment, "bm" | "nova" | "folder" | "source"
   const service = { binary: "nova-compute", topic: "compute", deleted: 0, disabled: false };
   await nova.db("services").insert({ id: 77, host: "A", ...service, report_count: 5 });
   await bm.db("bm_nodes").update({ service_host: "A" });
-  const asked: AgentCommandOptions = {
+  const asked: AgentOptions = {
     ...{ host: "A", novaBmDb: addressFile(folder, "bm", bm.url) },
     ...{ novaDb: addressFile(folder, "nova", nova.url) },
     ...{ interval: 10, ttl: 60, take: false },
@@ -307,7 +308,7 @@ for (const engine of engines("mysql", "postgresql"))
   });
 
 interface Queried {
-  readonly asked: AgentCommandOptions;
+  readonly asked: AgentOptions;
   readonly bm: TestDatabase;
   /** On a server that nobody else asks. */
   readonly nova: TestDatabase;

@@ -1,11 +1,11 @@
 import { programCommand } from "../../../run/files/package-root.ts";
-import { type AgentCommandOptions, runAgent } from "../../../takeover/host-agent.ts";
+import { runAgent } from "../../../takeover/host-agent.ts";
 import { io } from "../../io.ts";
 import { AGENT } from "../../options/host/actions.ts";
 import { type ListArgs, note } from "../shared.ts";
 
 export async function hostAgentCommand(
-  args: ListArgs & AgentCommandOptions & { readonly printUnit: boolean },
+  args: ListArgs & Parameters<typeof runAgent>[0] & { readonly printUnit: boolean },
 ): Promise<void> {
   if (args.printUnit) {
     const values = new Map<string, unknown>(Object.entries(args));

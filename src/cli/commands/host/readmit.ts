@@ -1,10 +1,12 @@
 import { openRun } from "../../../run/files/run-folder.ts";
 import { kindOf } from "../../../run/files/run-kind.ts";
-import { type ReadmitOptions, readmit } from "../../../takeover/host-readmit.ts";
+import { readmit } from "../../../takeover/host-readmit.ts";
 import { refuseOptions } from "../given-options.ts";
 import { type ListArgs, printResult, sinkOf } from "../shared.ts";
 
-export async function hostReadmitCommand(args: ListArgs & ReadmitOptions): Promise<void> {
+export async function hostReadmitCommand(
+  args: ListArgs & Parameters<typeof readmit>[1],
+): Promise<void> {
   const { compute } = args;
   const { variant = "ironic" } = await kindOf(await openRun(args.run, { create: false }));
   if (variant === "ironic") refuseOptions("host readmit of this run", ["nova-bm-db"]);

@@ -55,11 +55,11 @@ async function serve(
   now: LegacyNow,
   begin: Begin,
 ): Promise<void> {
-  const { move, goal } = transition;
-  const back = isBack(transition);
+  const { move, goal, back } = transition;
   const tenant = liveTenant(transition, now);
-  const undone = back ? await asMade(deps, made) : [];
-  const rest = { ...now, computes: [...returned(undone, goal), ...unchanged(now, undone)] };
+  const undone = back && made.length > 0 ? await asMade(deps, made) : [];
+  const unchanged = now.computes.filter(({ id }) => !undone.some(({ key }) => key.id === id));
+  const rest = { ...now, computes: [...returned(undone, goal), ...unchanged] };
   // Naive UTC, as in `deleted_at`.
   const at = new Date().toISOString().slice(0, 19).replace("T", " ");
   const services = await readServices(deps.database);
@@ -74,11 +74,7 @@ async function serve(
 }
 
 /** The inverse of the saved changes if all rows are unchanged, otherwise empty. */
-async function asMade(
-  { nova }: LegacyDeps,
-  made: readonly NovaStep[],
-): Promise<readonly NovaStep[]> {
-  if (made.length === 0) return [];
+async function asMade({ nova }: LegacyDeps, made: readonly NovaStep[]) {
   const states = await nova.inspect(made);
   return states.every(({ is }) => is === "after") ? made.map(invert) : [];
 }
@@ -98,10 +94,6 @@ function returned(steps: readonly NovaStep[], goal: string): LegacyNow["computes
   );
 }
 
-function unchanged({ computes }: LegacyNow, steps: readonly NovaStep[]): LegacyNow["computes"] {
-  return computes.filter(({ id }) => !steps.some(({ key }) => key.id === id));
-}
-
 async function write(nova: LegacyDeps["nova"], steps: readonly NovaStep[]): Promise<void> {
   await nova.perform(steps, {
     owned: () => false,
@@ -116,16 +108,11 @@ export interface LegacyPosition extends Position {
   readonly reason: string | null;
 }
 
-function isBack({ move, goal }: LegacyTransition): boolean {
-  return goal === move.from && move.from !== move.to;
-}
-
 /** Guard, claim, Nova's rows, release; or a rollback from any step. @source systems.md A5 */
 export function legacyPart(
   deps: LegacyDeps,
   transitionTo: (move: LegacyMove) => LegacyTransition,
 ): WindowPart<LegacyMachine, LegacyPosition> {
-  const transitionOf = ({ move }: LegacyMachine): LegacyTransition => transitionTo(move);
   return {
     ...{ name: LEGACY, size: 100 },
     async inspect(machines) {
@@ -133,18 +120,16 @@ export function legacyPart(
       return machines.map((machine, at) => {
         const current = now[at];
         if (current === undefined) throw new Error(`no reading of ${machine.id}`);
-        const position = moveState(transitionOf(machine), current);
+        const transition = transitionTo(machine.move);
+        const position = moveState(transition, current);
         // Boot files and ports are restored after the rows.
-        const more = machine.files !== null || machine.ports.length > 0;
-        return position.is === "after" && isBack(transitionOf(machine)) && more
-          ? { ...position, is: "before" }
-          : position;
+        const more = transition.back && (machine.files !== null || machine.ports.length > 0);
+        return position.is === "after" && more ? { ...position, is: "before" } : position;
       });
     },
     async perform(machine, _, begin) {
-      const transition = transitionOf(machine);
       const outcome = await deps.withLock(machine.move, (between) =>
-        drive(deps, transition, machine, between, begin),
+        drive(deps, transitionTo(machine.move), machine, between, begin),
       );
       return typeof outcome === "string" ? { is: "waiting", reason: outcome } : outcome;
     },
@@ -158,7 +143,7 @@ async function drive(
   between: Between,
   begin: Begin,
 ): Promise<LegacyPosition> {
-  const { move, goal } = transition;
+  const { move, goal, back } = transition;
   const read = async (): Promise<LegacyNow> => {
     const [now] = await deps.read([move]);
     if (now === undefined) throw new Error(`no reading of ${move.uuid}`);
@@ -167,7 +152,6 @@ async function drive(
   const first = await read();
   const state = moveState(transition, first);
   if (state.is === "other") return state;
-  const back = isBack(transition);
   const blind = back || !move.boots ? null : await bootFault(deps, move);
   if (blind !== null) return { is: "other", reason: blind };
   await begin(back ? undefined : { move: moveJson(move) });
@@ -259,7 +243,7 @@ async function claimed(
   const { move, goal } = transition;
   if (node === null) return null;
   if (node.service_host === goal) return node;
-  const prev = isBack(transition) ? move.before : move.after;
+  const prev = transition.back ? move.before : move.after;
   const epoch = await claimNode(leases, node, { to: goal, prev, ...claiming });
   if (epoch === null) return null;
   const owned = { service_host: goal, service_epoch: epoch, task_state: MIGRATING };

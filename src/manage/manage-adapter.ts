@@ -21,24 +21,23 @@ import { unlike } from "./steps/manage-positions.ts";
 
 /** Creates and deletes server records. @param most machines at once */
 export interface Adapter {
-  readonly name: "allocation" | "nova";
-  readonly target: { readonly adapter: string; readonly project?: string };
+  readonly target: { readonly adapter: "allocation" | "nova"; readonly project?: string };
   /** @param nics NICs of all nodes; null for a single machine */
   readonly forward: (most: number, nics: ExistingNics | null) => ManagePart;
   /** @param auto true without a rollback command: a server that may be in use is kept */
   readonly back: (most: number, auto?: boolean) => ManagePart;
   readonly read: (change: ManageChange) => Promise<ServerView>;
   /** Whether a new record is compared by `unlike` for all machines together, not by itself. */
-  readonly comparesLater: (before: RunningNode) => boolean;
+  readonly comparesLater?: (before: RunningNode) => boolean;
   /** The machines that changed since the record was created, with the reasons. */
-  readonly unlike: (
+  readonly unlike?: (
     made: readonly Recorded[],
     most: number,
   ) => Promise<ReadonlyMap<string, readonly string[]>>;
   /** A fault that only the node's hardware type shows, or null. */
-  readonly fault: (change: ManageChange) => Promise<string | null>;
-  /** Availability zones and whether they are available; null if not applicable or unknown. */
-  readonly zones: () => Promise<ReadonlyMap<string, boolean> | null>;
+  readonly fault?: (change: ManageChange) => Promise<string | null>;
+  /** Availability zones and whether they are available; null if unknown. */
+  readonly zones?: () => Promise<ReadonlyMap<string, boolean> | null>;
 }
 
 export interface Recorded {
@@ -49,29 +48,22 @@ export interface Recorded {
 export function allocationAdapter(clients: ManageClients): Adapter {
   const recordClient = allocationClient(clients);
   return {
-    ...{ name: "allocation", target: { adapter: "allocation" } },
+    target: { adapter: "allocation" },
     forward: (most, nics) => managePart(recordClient, most, nics),
+    back: (most) => unmanagePart(recordClient, most),
+    read: (change) => recordClient.read(change.id, recordOf(change), portsBound(change)),
     // A node with an instance or VIFs was marked, and is read again together with its record.
     comparesLater: ({ nics, instance_uuid }) =>
       instance_uuid === null && nics.every(({ vif }) => vif === null),
     async unlike(made, most) {
-      const now = await recordClient.compared(
-        made.map(({ change }) => change.id),
-        most,
-      );
-      return new Map(
-        made.flatMap(({ change, before }, at) => {
-          const against = unlike(change, before, now[at] ?? null);
-          return against.length === 0
-            ? []
-            : [[change.id, against.map(({ reason }) => reason)] as const];
-        }),
-      );
+      const ids = made.map(({ change }) => change.id);
+      const now = await recordClient.compared(ids, most);
+      const against = made.map(({ change, before }, at) => {
+        const rejections = unlike(change, before, now[at] ?? null);
+        return [change.id, rejections.map(({ reason }) => reason)] as const;
+      });
+      return new Map(against.filter(([, reasons]) => reasons.length > 0));
     },
-    back: (most) => unmanagePart(recordClient, most),
-    fault: () => Promise.resolve(null),
-    zones: () => Promise.resolve(null),
-    read: (change) => recordClient.read(change.id, recordOf(change), portsBound(change)),
   };
 }
 
@@ -102,11 +94,8 @@ export async function openAdapter(
   const { project } = novaClients.servers;
   checkProject(entries, project);
   return {
-    name: "nova",
     target: { adapter: "nova", ...(project !== null && { project }) },
     forward: (most, nics) => novaPart(novaClients, most, nics?.duplicates),
-    comparesLater: () => false,
-    unlike: () => Promise.resolve(new Map()),
     back: (most, auto) => novaBackPart(novaClients, most, auto),
     ...{ read: novaClients.read, zones: novaClients.servers.zones },
     async fault({ id }) {

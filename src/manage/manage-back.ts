@@ -20,7 +20,7 @@ import { checkSameIronic } from "./manage.ts";
 import { openAdapter } from "./manage-adapter.ts";
 import { changesBack, managedIn, openManaged } from "./manage-run.ts";
 import { portsBound, recordOf, unseenNode } from "./steps/manage-acts.ts";
-import { maintenanceFor } from "./steps/manage-nova-marks.ts";
+import { maintenanceFor } from "./steps/manage-nova-create.ts";
 
 interface UnmanageOptions extends RestOptions, RollbackOptions {}
 
@@ -51,9 +51,9 @@ export function managedBack(options: UnmanageOptions): Rollback {
         adapter: await openAdapter(clients, keep, found.entries, null),
       };
     },
-    question({ adapter: { name }, chosen, address }) {
+    question({ adapter: { target }, chosen, address }) {
       const machines = counted(chosen.size, "machine");
-      return name === "nova"
+      return target.adapter === "nova"
         ? `Delete the Nova servers of ${machines} at ${address}? The machines keep running. Nova unbinds each port while it deletes the server. With network_interface neutron, the machine has no network during that time.`
         : `Delete the allocations of ${machines} at ${address}? The machines stay active and keep their power state.`;
     },
@@ -146,8 +146,8 @@ export function verifyManaged(
         const row = verdictsOf(id);
         const again = change.back === true ? "rollback" : "node manage";
         const fault = nodeFault(id, node, server, { open, mark: change.server, again });
-        yield row("node", fault ?? (await adapter.fault(change)));
-        const kind = adapter.name === "nova" ? "server" : "allocation";
+        yield row("node", fault ?? (await adapter.fault?.(change)) ?? null);
+        const kind = adapter.target.adapter === "nova" ? "server" : "allocation";
         yield row(`${kind} ${name}`, recordFault(record, id));
         for (const port of portsBound(change))
           yield row(`port ${port}`, portFault(ports?.get(port)?.device_id, server));

@@ -63,7 +63,8 @@ export async function takeBack(
       }
   };
   // A Nova server needs time, and its machine stays reserved until then.
-  const unstopped = adapter.name === "allocation" ? { ...session, stopping: () => false } : session;
+  const unstopped =
+    adapter.target.adapter === "allocation" ? { ...session, stopping: () => false } : session;
   try {
     const leg = { part, command: "node manage", changes, pace };
     const { broke } = await runWindow("back", leg, unstopped, ({ change, position }) => {
@@ -93,17 +94,21 @@ export async function perform(
   { session, sink, notify }: Acting,
 ) {
   const rows = new Map<string, ManagedOne>();
-  // The error of each machine that failed during its steps.
+  const byId = new Map(changes.map((change) => [change.id, change]));
+  const skip = (id: string, reasons: readonly string[]): void => {
+    const change = byId.get(id);
+    if (change !== undefined) rows.set(id, rowOf(change, "left", null, reasons));
+  };
+  /** The error of each machine that failed during its steps. */
   const broken = new Map<string, string>();
+  /** New records that are compared together, and whose end events are sent after that. */
+  const later = new Map<string, Recorded>();
   const isLater = ({ is, view: { node } }: ManagePosition): boolean =>
-    nics !== null && is === "after" && node !== null && adapter.comparesLater(node);
-  // Machines whose end events are sent after the comparison.
-  const delayed = new Map<string, ManageChange>();
-  const part = reporting(adapter.forward(most, nics), notify, isLater, { broken, delayed });
+    nics !== null && is === "after" && node !== null && adapter.comparesLater?.(node) === true;
+  const part = reporting(adapter.forward(most, nics), notify, isLater, { broken, later });
   const pace: Pace = { ...ONE_BY_ONE, concurrency: most, inFlight: most };
   const leg = { part, command: "node manage", pace, changes: () => once(changes) };
   const last = new Map<string, ManagePosition>();
-  const madeNow: Recorded[] = [];
   const end = await sink
     .during(
       "node manage",
@@ -115,8 +120,6 @@ export async function perform(
           const outcome = managedOutcome(position, made);
           rows.set(change.id, rowOf(change, outcome, recordIn(change, position), reasons));
           last.set(change.id, position);
-          const { node: before } = position.view;
-          if (made && before !== null && isLater(position)) madeNow.push({ change, before });
           progress(completed);
         }),
       ({ made }) => `${counted(made, "machine")} managed`,
@@ -125,34 +128,30 @@ export async function perform(
       // Without the permission for a step, earlier steps are still rolled back.
       if (cause instanceof MigrationError && isDenied(cause))
         return { stopped: false, broke: cause };
-      reportEnds(delayed, notify);
+      reportEnds(later, notify);
       throw cause;
     });
-  const byId = new Map(changes.map((change) => [change.id, change]));
   const denied = end.broke !== null && (isDenied(end.broke) || isDenied(end.broke.cause));
   // A server in use is kept, even if the login lacks a permission.
   const managed = denied ? managedIn(session.journal.entries()) : null;
   const unwanted = (id: string): boolean =>
     rows.get(id)?.outcome === "left" ||
     (managed !== null && byId.has(id) && !rows.has(id) && managed.get(id)?.handedOut !== true);
-  const { unlike, cause: unchecked } = await unlikeOf(adapter, madeNow, most);
+  const { unlike, cause: unchecked } = await unlikeOf(adapter, [...later.values()], most);
   for (const [id, reasons] of unlike) {
-    const change = byId.get(id);
-    if (change === undefined) continue;
-    rows.set(id, rowOf(change, "left", null, reasons));
-    notify({ event: "manage.error", ...eventFields(change), why: reasons.join("; ") });
-    delayed.delete(id);
+    const made = later.get(id);
+    if (made === undefined) continue;
+    skip(id, reasons);
+    notify({ event: "manage.error", ...eventFields(made.change), why: reasons.join("; ") });
+    later.delete(id);
   }
-  reportEnds(delayed, notify);
+  reportEnds(later, notify);
   const back = await takeBack(adapter, unwanted, session, pace, (id) => unlike.has(id));
-  for (const [id, reason] of broken) {
-    const change = byId.get(id);
-    if (change !== undefined) rows.set(id, rowOf(change, "left", null, [reason]));
-  }
+  for (const [id, reason] of broken) skip(id, [reason]);
   for (const [id, reason] of [...back.rolledBack, ...back.leftovers]) {
-    const change = byId.get(id);
-    if (change !== undefined)
-      rows.set(id, takenBack(rows.get(id) ?? rowOf(change, "left", null, []), reason));
+    if (!rows.has(id)) skip(id, []);
+    const row = rows.get(id);
+    if (row !== undefined) rows.set(id, takenBack(row, reason));
   }
   const broke = end.broke ?? unchecked ?? back.broke;
   return { rows: [...rows.values()], stopped: end.stopped, last, ...back, broke };
@@ -160,10 +159,10 @@ export async function perform(
 
 /** Machines that were changed while their records were created. */
 async function unlikeOf(adapter: Adapter, made: readonly Recorded[], most: number) {
-  const none = new Map<string, readonly string[]>();
-  if (made.length === 0) return { unlike: none, cause: null };
+  const none: ReadonlyMap<string, readonly string[]> = new Map();
   try {
-    return { unlike: await adapter.unlike(made, most), cause: null };
+    const unlike = made.length === 0 ? none : await adapter.unlike?.(made, most);
+    return { unlike: unlike ?? none, cause: null };
   } catch (cause) {
     if (!(cause instanceof MigrationError)) throw cause;
     return { unlike: none, cause };
@@ -222,8 +221,8 @@ function refused(change: ManageChange, reasons: readonly string[], notify: Notif
   notify({ event: "manage.error", ...eventFields(change), why: reasons.join("; ") });
 }
 
-function reportEnds(delayed: ReadonlyMap<string, ManageChange>, notify: Notify): void {
-  for (const change of delayed.values()) notify({ event: "manage.end", ...eventFields(change) });
+function reportEnds(later: ReadonlyMap<string, Recorded>, notify: Notify): void {
+  for (const { change } of later.values()) notify({ event: "manage.end", ...eventFields(change) });
 }
 
 function eventFields({ id, request, server }: ManageChange): Omit<ManageEvent, "event"> {
@@ -240,7 +239,7 @@ function reporting(
   part: ManagePart,
   notify: Notify,
   isLater: (reached: ManagePosition) => boolean,
-  to: { readonly broken: Map<string, string>; readonly delayed: Map<string, ManageChange> },
+  to: { readonly broken: Map<string, string>; readonly later: Map<string, Recorded> },
 ): ManagePart {
   return {
     ...part,
@@ -249,7 +248,8 @@ function reporting(
       notify({ event: "manage.start", ...about });
       try {
         const reached = await part.perform(change, position, begin);
-        if (isLater(reached)) to.delayed.set(change.id, change);
+        const before = reached.view.node;
+        if (before !== null && isLater(reached)) to.later.set(change.id, { change, before });
         else if (reached.is === "after") notify({ event: "manage.end", ...about });
         else notify({ event: "manage.error", ...about, why: reached.reasons.join("; ") });
         return reached;

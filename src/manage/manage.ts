@@ -21,19 +21,13 @@ import { readNics, readUuids } from "../systems/ironic-api/running.ts";
 import { type Adapter, openAdapter } from "./manage-adapter.ts";
 import { type InspectedRows, type Notify, perform, recordIn, rowOf } from "./manage-perform.ts";
 import { managedIn } from "./manage-run.ts";
-import { nameOfZone, noZone, zoneFault } from "./rules/nova.ts";
-import { repeatedFaults, requestFaults } from "./rules/request.ts";
+import { nameOfZone, noZone, repeatedFaults, requestFaults, zoneFault } from "./rules/request.ts";
 import type { ManageChange } from "./steps/manage-acts.ts";
 
-interface Managed {
-  readonly rows: readonly ManagedOne[];
-  readonly stopped: boolean;
-  /** Machines that are not managed but have leftovers, with the reasons. */
-  readonly leftovers: ReadonlyMap<string, string>;
-  /** Of these, machines whose server may be in use. The same command continues with them. */
-  readonly inUse: ReadonlySet<string>;
-  readonly broke: MigrationError | null;
-}
+type Managed = Pick<
+  Awaited<ReturnType<typeof perform>>,
+  "rows" | "stopped" | "leftovers" | "inUse" | "broke"
+>;
 
 /**
  * Creates server records of running machines, without scheduling and without contacting a BMC. The
@@ -86,8 +80,7 @@ async function inspectMachines(
 ): Promise<InspectedRows> {
   const clients = await openManageClients(options, keep, sink.report);
   const adapter = await openAdapter(clients, keep, entries, options.nova ?? "allocation");
-  const { zones } = adapter;
-  const changes = await changesOf(all, clients, options, { entries, zones });
+  const changes = await changesOf(all, clients, options, entries, adapter);
   const nics = all.length > 1 ? await readNics(clients.service) : null;
   return { clients, adapter, changes, nics };
 }
@@ -151,11 +144,11 @@ const MAX_LISTED = 20;
 
 async function unknownZones(
   all: readonly ManageRequest[],
-  zones: Adapter["zones"],
+  { zones }: Adapter,
 ): Promise<readonly string[]> {
   const zoneNames = new Set(all.flatMap(({ availability_zone: zone }) => nameOfZone(zone) ?? []));
-  const existing = zoneNames.size === 0 ? null : await zones();
-  return existing === null ? [] : [...zoneNames].flatMap((zone) => noZone(zone, existing) ?? []);
+  const existing = zoneNames.size === 0 ? null : await zones?.();
+  return existing == null ? [] : [...zoneNames].flatMap((zone) => noZone(zone, existing) ?? []);
 }
 
 /**
@@ -167,7 +160,8 @@ async function changesOf(
   all: readonly ManageRequest[],
   { service }: ManageClients,
   { inFlight: most }: ManageOptions,
-  { entries, zones: readZones }: { readonly entries: Entries } & Pick<Adapter, "zones">,
+  entries: Entries,
+  adapter: Adapter,
 ): Promise<readonly ManageChange[]> {
   const idents = all.map(({ node }) => node);
   const found = await readUuids(service, idents, most);
@@ -191,7 +185,7 @@ async function changesOf(
   });
   // A started machine continues, even if its zone no longer exists.
   const rest = all.filter((_, at) => !started.has(uuids[at] ?? ""));
-  const every = faults.length > 0 ? faults : await unknownZones(rest, readZones);
+  const every = faults.length > 0 ? faults : await unknownZones(rest, adapter);
   if (every.length > 0) throw new MigrationError("N2I-E100", listed(every, MAX_LISTED, "; "));
   return all.map((request, at) => {
     const id = uuids[at] ?? "";

@@ -13,24 +13,19 @@ import {
   mediaFault,
   type Reply,
   type ServedRequest,
-  type TokenOwner,
   unauthorized,
 } from "../model/served.ts";
 import type { RunSession } from "../run/session.ts";
-import { type Callers, whose } from "../serving/caller.ts";
-import { callersService } from "../serving/for-caller.ts";
+import { type Asking, asCaller, type Callers, whose } from "../serving/caller.ts";
 import type { openPolicy } from "../serving/policy-file.ts";
 import { readAllocation } from "../systems/ironic-api/allocation.ts";
 import { readNics, readRunning, runningNodes } from "../systems/ironic-api/running.ts";
-import type { RestService } from "../systems/ironic-api/service.ts";
-import type { Http } from "../systems/openstack/http.ts";
 import { portsOfVifs } from "./adoptable.ts";
 import type { Adapter } from "./manage-adapter.ts";
 import { type ManageEvent, manageOne, type Notify, takeBack } from "./manage-perform.ts";
 import { managedIn } from "./manage-run.ts";
 import { rejectionReasons } from "./rules/criteria.ts";
-import { zoneFault } from "./rules/nova.ts";
-import { requestFaults } from "./rules/request.ts";
+import { requestFaults, zoneFault } from "./rules/request.ts";
 import {
   adoptableNode,
   deniedText,
@@ -44,65 +39,50 @@ import {
   VALIDATES,
 } from "./rules/served.ts";
 
-interface ManageableParts extends Callers {
-  readonly http: Http;
+interface ManageableParts {
   readonly clients: ManageClients;
   readonly session: RunSession;
   /** Null: this Ironic cannot create allocations of nodes in use. */
   readonly adapter: Adapter | null;
   readonly allows: ReturnType<typeof openPolicy>["allows"];
-  readonly notify: Notify;
-}
-
-/** The caller, and Ironic with the caller's token. */
-interface Asking {
-  readonly parts: ManageableParts;
-  readonly owner: TokenOwner;
-  readonly service: RestService;
-  readonly request: ServedRequest;
 }
 
 /** Answers the requests of the specification. A refused request reads and writes nothing. */
-export function manageableAnswer(parts: ManageableParts): (call: ServedRequest) => Promise<Reply> {
+export function manageableAnswer(
+  parts: ManageableParts,
+  callers: Callers,
+  notify: Notify,
+): (call: ServedRequest) => Promise<Reply> {
   const busy = new Set<string>();
   return async (request) => {
-    const who = await whose(parts, request);
+    const who = await whose(callers, request);
     if ("status" in who) return who;
     const action = requestedActionOf(request.method, request.path);
     if (action.do === "nowhere") return fault(404, "The resource could not be found.");
     const { owner } = who.cached;
     if (!parts.allows(MANAGEABLE_RULES[action.do], owner)) return fault(403, deniedText(action.do));
-    // Refusals of the caller's own token, not of the service's login.
-    const refusals: (401 | 403)[] = [];
-    const { token } = who;
-    const at: Asking = {
-      ...{ parts, owner, request },
-      service: callersService(parts.http, parts.clients.service, request, token, (status) => {
-        if (token === null) return;
-        if (status === 401) parts.tokens?.forget(token);
-        refusals.push(status);
-      }),
-    };
-    try {
-      switch (action.do) {
-        case "list":
-          return await adoptableReply(at);
-        case "manage":
-          return await manageReply(at, busy);
-        case "show":
-          return await showReply(at, action.server);
-      }
-    } catch (error) {
-      if (!(error instanceof MigrationError)) throw error;
-      if (refusals.includes(401)) return unauthorized(parts.keystone, error.message);
-      return fault(refusals.includes(403) ? 403 : 503, error.message);
-    }
+    return asCaller(
+      callers,
+      parts.clients.service,
+      { ...who, request },
+      (at) => {
+        if (action.do === "list") return adoptableReply(parts, at);
+        return action.do === "show"
+          ? showReply(parts, at, action.server)
+          : manageReply(parts, at, busy, notify);
+      },
+      ({ message }, refused) => {
+        // Without a token, the service's own access is refused.
+        if (refused === 401 && who.token !== null) return unauthorized(callers.keystone, message);
+        return fault(refused === 403 && who.token !== null ? 403 : 503, message);
+      },
+    );
   };
 }
 
-async function adoptableReply({ parts, service }: Asking): Promise<Reply> {
+async function adoptableReply({ clients }: ManageableParts, { service }: Asking): Promise<Reply> {
   const existingNics = readNics(service);
-  const pendingFacts = portsOfVifs(existingNics, parts.clients.network);
+  const pendingFacts = portsOfVifs(existingNics, clients.network);
   const pages = runningNodes(service, existingNics, pendingFacts, { all: false });
   const portFacts = await pendingFacts;
   const { url } = service.session;
@@ -119,8 +99,12 @@ async function adoptableReply({ parts, service }: Asking): Promise<Reply> {
   return listReply("adoptable_nodes", adoptable());
 }
 
-async function manageReply(at: Asking, busy: Set<string>): Promise<Reply> {
-  const { parts, service } = at;
+async function manageReply(
+  parts: ManageableParts,
+  at: Asking,
+  busy: Set<string>,
+  notify: Notify,
+): Promise<Reply> {
   const media = mediaFault(at.request.fields);
   if (media !== null) return fault(415, media);
   const sent = parsedJson(at.request.body.toString("utf8"));
@@ -137,16 +121,14 @@ async function manageReply(at: Asking, busy: Set<string>): Promise<Reply> {
     return fault(501, "This Ironic cannot create an allocation for a node in use.");
   const { node: id } = request;
   const { adapter } = parts;
-  return announced(parts.notify, request, async (notify) => {
+  return announced(notify, request, async (announce) => {
     if (busy.has(id)) return fault(409, `Node ${id} is being managed.`);
     busy.add(id);
     try {
-      const node = await readRunning(service, id);
+      const node = await readRunning(at.service, id);
       if (node === null) return fault(404, `Node ${id} could not be found.`);
-      const foreign = await portFault(at, node, request.ports);
-      return (
-        foreign ?? (await managed({ ...at, parts: { ...parts, notify } }, adapter, node, request))
-      );
+      const foreign = await portFault(parts.clients, node, request.ports);
+      return foreign ?? (await managed({ ...parts, adapter, notify: announce }, at, node, request));
     } finally {
       busy.delete(id);
     }
@@ -179,12 +161,11 @@ async function announced(
 }
 
 async function managed(
-  { parts, owner: { user_id, project_id }, request: { isClosed } }: Asking,
-  adapter: Adapter,
+  { adapter, session, notify, clients }: ManageableParts & { adapter: Adapter; notify: Notify },
+  { owner: { user_id, project_id }, request: { isClosed } }: Asking,
   node: RunningNode,
   body: ManageRequest,
 ): Promise<Reply> {
-  const { session, notify, clients } = parts;
   const server = randomUUID();
   const request = { ...body, owner: { user_id, project_id } };
   const image = await imageOf(clients, node);
@@ -212,7 +193,11 @@ async function managed(
   return jsonReply(201, made, { Location: `/v1/servers/${server}` });
 }
 
-async function showReply({ parts, service }: Asking, uuid: string): Promise<Reply> {
+async function showReply(
+  { clients }: ManageableParts,
+  { service }: Asking,
+  uuid: string,
+): Promise<Reply> {
   const record = await readAllocation(service, uuid);
   const request = record === null ? null : savedRequest(record.name, record.extra);
   const node =
@@ -222,10 +207,10 @@ async function showReply({ parts, service }: Asking, uuid: string): Promise<Repl
   if (record === null || request === null || node?.instance_uuid !== uuid)
     return fault(404, `Server ${uuid} could not be found.`);
   const vifs = new Set(node.nics.flatMap(({ vif }) => vif ?? []));
-  const neutron = vifs.size === 0 ? null : await parts.clients.network();
+  const neutron = vifs.size === 0 ? null : await clients.network();
   const { created_at } = record;
   const body = serverBody(node, {
-    ...{ uuid, request, image: await imageOf(parts.clients, node) },
+    ...{ uuid, request, image: await imageOf(clients, node) },
     ...{ created_at, updated_at: record.updated_at ?? created_at },
     ports: (await neutron?.ports(vifs)) ?? new Map<string, never>(),
   });
@@ -263,7 +248,7 @@ async function imageOf(
 
 /** The reason why the ports do not belong to the node, or null. */
 async function portFault(
-  { parts: { clients } }: Asking,
+  clients: ManageClients,
   { uuid, nics }: RunningNode,
   ids: readonly string[],
 ): Promise<Reply | null> {

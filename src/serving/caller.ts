@@ -1,9 +1,17 @@
-import { faultReply, type Reply, type ServedRequest, unauthorized } from "../model/served.ts";
+import { MigrationError } from "../lib/error.ts";
+import {
+  faultReply,
+  type Reply,
+  type ServedRequest,
+  type TokenOwner,
+  unauthorized,
+} from "../model/served.ts";
+import { checkedAnswer, type RestService } from "../systems/ironic-api/service.ts";
 import type { Http } from "../systems/openstack/http.ts";
-import { KEYSTONE } from "../systems/openstack/kinds.ts";
-import { serviceUrl } from "../systems/openstack/session.ts";
-import type { ServeOptions } from "./bind.ts";
-import { type CachedToken, openTokens } from "./tokens.ts";
+import { BAREMETAL, KEYSTONE } from "../systems/openstack/kinds.ts";
+import { type Answer, callerSession, serviceUrl } from "../systems/openstack/session.ts";
+import type { ServeOptions } from "./serve.ts";
+import { type CachedToken, openTokens, requestAgain } from "./tokens.ts";
 import { unanswered } from "./versions.ts";
 
 /** Keystone's URL, which a 401 names, and its tokens. Null: callers need none. */
@@ -17,7 +25,7 @@ export function openCallers(
 ) {
   const url = auth === "none" ? "" : serviceUrl(keystoneUrl, "--keystone-url", KEYSTONE);
   const keystone = { http, url, catalog, believed, now: Date.now };
-  return { keystone: url, tokens: auth === "none" ? null : openTokens(keystone) };
+  return { http, keystone: url, tokens: auth === "none" ? null : openTokens(keystone) };
 }
 
 /** The owner of every request if the service checks no tokens. */
@@ -27,12 +35,17 @@ const ANONYMOUS: CachedToken = {
   expires: Number.POSITIVE_INFINITY,
 };
 
+interface Caller {
+  readonly token: string | null;
+  readonly cached: CachedToken;
+}
+
 /** @returns the caller, or the response if Keystone does not accept the token */
 export async function whose(
   { keystone, tokens }: Callers,
   request: ServedRequest,
   fault = faultReply,
-): Promise<{ readonly token: string | null; readonly cached: CachedToken } | Reply> {
+): Promise<Caller | Reply> {
   if (tokens === null) return { token: null, cached: ANONYMOUS };
   const token = request.fields["x-auth-token"];
   if (typeof token !== "string" || token === "") return unauthorized(keystone);
@@ -44,4 +57,67 @@ export async function whose(
   if (status === 401) return unauthorized(keystone);
   if (status === 503) return fault(status, unanswered("Keystone", reason));
   return fault(status, reason || "Keystone refuses it.");
+}
+
+/** Reads Ironic with the caller's token. @param token null if the service checks no tokens */
+export function ironicFor(
+  http: Http,
+  url: string,
+  { globalId, upstream }: Pick<ServedRequest, "globalId" | "upstream">,
+  token: string | null,
+) {
+  const id = { "X-Openstack-Request-Id": globalId };
+  const at = { url, kind: BAREMETAL };
+  const session =
+    token === null
+      ? callerSession(http, at, id, [])
+      : callerSession(http, at, { ...id, "X-Auth-Token": token }, [token]);
+  return {
+    /** The status is 0 if the response has another microversion. @param minor null to send none */
+    async ask(path: string, minor: number | null): Promise<Answer> {
+      const version = minor === null ? null : `1.${minor}`;
+      const pinned = version === null ? session : session.at(version);
+      const put = (): Promise<Answer> => {
+        upstream.calls += 1;
+        return pinned.call({ method: "GET", path });
+      };
+      const answer = await requestAgain(put, ({ status, fault }) => (status === 0 ? fault : ""));
+      return version === null ? answer : checkedAnswer(answer, version);
+    },
+  };
+}
+
+/** A request, its caller, and Ironic with the caller's token, which only reads. */
+export interface Asking {
+  readonly request: ServedRequest;
+  readonly owner: TokenOwner;
+  readonly service: RestService;
+}
+
+/** @param failed the response to an error, and the status with which Ironic refuses the token */
+export async function asCaller(
+  { http, tokens }: Callers,
+  service: RestService,
+  { request, token, cached: { owner } }: Caller & Pick<Asking, "request">,
+  work: (at: Asking) => Promise<Reply>,
+  failed: (error: MigrationError, refused: 401 | 403 | null) => Reply,
+): Promise<Reply> {
+  const ironic = ironicFor(http, service.session.url, request, token);
+  let refused: 401 | 403 | null = null;
+  const ask: RestService["ask"] = async (path) => {
+    const { status, body, fault: reason } = await ironic.ask(path, service.minor);
+    if (status === 200 && body !== null) return body;
+    if (status === 404) return null;
+    if (status !== 401 && status !== 403)
+      throw new MigrationError("N2I-E210", `Ironic does not answer: ${reason}`);
+    refused = refused === 401 ? refused : status;
+    if (token !== null) tokens?.forget(token);
+    throw new MigrationError("N2I-E211", `Ironic refuses this token: ${reason}`);
+  };
+  try {
+    return await work({ request, owner, service: { ...service, ask } });
+  } catch (error) {
+    if (!(error instanceof MigrationError)) throw error;
+    return failed(error, refused);
+  }
 }

@@ -1,12 +1,61 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTls } from "node:https";
 import { type AddressInfo, isIPv6 } from "node:net";
 import { createSecureContext } from "node:tls";
 import { MigrationError, systemCode } from "../lib/error.ts";
 import type { Reply, ServedRequest } from "../model/served.ts";
-import { LIMITS, type Serving } from "./serving.ts";
+
+export interface ServedRoute {
+  readonly path: RegExp;
+  readonly answer: (request: ServedRequest) => Promise<Reply>;
+}
+
+/** The log entry of a request. It has no data of the caller except the path. */
+export interface Served {
+  readonly id: string;
+  /** The caller's request id, which is passed to other services. Absent: `id` is passed. */
+  readonly globalId?: string;
+  readonly method: string;
+  readonly path: string;
+  /** 0: the caller closed the connection before the response. */
+  readonly status: number;
+  readonly milliseconds: number;
+  readonly calls: number;
+  readonly broken?: string;
+}
+
+export interface Serving {
+  readonly host: string;
+  readonly port: number;
+  /** PEM files. Null: plain HTTP. */
+  readonly tls: { readonly cert: string; readonly key: string } | null;
+  readonly maxConnections: number;
+  readonly routes: readonly ServedRoute[];
+  /** Formats the listener's own errors as the service does. */
+  readonly fault: (status: number, message: string) => Reply;
+  readonly served: (request: Served) => void;
+}
+
+/** In bytes and milliseconds, for every service. */
+export const LIMITS = {
+  head: 16 * 1024,
+  body: 64 * 1024,
+  /** Requests per connection, including pipelined ones. */
+  requests: 100,
+  /** From the connection, or the previous response, to the last byte of the request. */
+  arrival: 10_000,
+  /** Interval of the check for slow requests. */
+  checking: 500,
+  /** Longer than load balancers keep an idle connection. */
+  idle: 75_000,
+  /** For a caller that does not read the response. */
+  unread: 60_000,
+  /** For open requests when the service stops. */
+  ending: 30_000,
+};
 
 /**
  * Node refuses a request that is too long (431), too slow (408) or malformed (400).
@@ -15,7 +64,7 @@ import { LIMITS, type Serving } from "./serving.ts";
  *   or not local, N2I-E118 without permission to listen there
  */
 export async function listen(serving: Serving) {
-  const { tls } = serving;
+  const { host, tls, maxConnections } = serving;
   const options = {
     maxHeaderSize: LIMITS.head,
     headersTimeout: LIMITS.arrival,
@@ -29,12 +78,12 @@ export async function listen(serving: Serving) {
     tls === null
       ? createServer(options)
       : createTls({ ...options, ...pair(tls), handshakeTimeout: LIMITS.arrival });
-  // No limit: the head of 16 KiB is the limit.
-  server.maxHeadersCount = 0;
-  // A client may close its side after its request. Node's types lack this property.
-  Object.assign(server, { httpAllowHalfOpen: true });
-  server.maxConnections = serving.maxConnections;
-  server.maxRequestsPerSocket = LIMITS.requests;
+  Object.assign(server, {
+    // No limit: the head of 16 KiB is the limit.
+    ...{ maxHeadersCount: 0, maxRequestsPerSocket: LIMITS.requests, maxConnections },
+    // A client may close its side after its request. Node's types lack this property.
+    httpAllowHalfOpen: true,
+  });
   // Node answers each further request with 503: a minute of CPU time for 20,000 on one connection.
   server.on("dropRequest", (_request, socket) => socket.destroy());
   let ending = false;
@@ -44,14 +93,27 @@ export async function listen(serving: Serving) {
       if (ending) server.closeIdleConnections();
     });
   });
-  await bind(server, serving);
+  await once(server.listen(serving.port, host), "listening").catch((cause: unknown) => {
+    const code = systemCode(cause) ?? "";
+    const refusal = code === "EACCES" || code === "EPERM" ? "N2I-E118" : "N2I-E117";
+    const text = `cannot listen on ${host}:${serving.port}: ${code}`;
+    throw new MigrationError(refusal, text, { cause });
+  });
+  // A server that listens on a port has an object as its address, with the port for port 0.
+  const { port } = server.address() as AddressInfo;
   return {
-    /** With the actual port if port 0 was requested. */
-    url: urlOf(server, serving),
+    url: `http${tls === null ? "" : "s"}://${isIPv6(host) ? `[${host}]` : host}:${port}`,
     /** Stops accepting connections, waits for open requests, and cuts those that take too long. */
-    end: (): Promise<void> => {
+    end(): Promise<void> {
       ending = true;
-      return close(server);
+      return new Promise((resolve) => {
+        const late = setTimeout(() => server.closeAllConnections(), LIMITS.ending);
+        server.close(() => {
+          clearTimeout(late);
+          resolve();
+        });
+        server.closeIdleConnections();
+      });
     },
   };
 }
@@ -78,34 +140,7 @@ function pair({ cert, key }: NonNullable<Serving["tls"]>) {
   return both;
 }
 
-function bind(server: Server, { host, port }: Serving): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (cause) => {
-      const code = systemCode(cause) ?? "";
-      const denied = code === "EACCES" || code === "EPERM";
-      const refusal = denied ? "N2I-E118" : "N2I-E117";
-      reject(new MigrationError(refusal, `cannot listen on ${host}:${port}: ${code}`, { cause }));
-    });
-    server.listen(port, host, resolve);
-  });
-}
-
-function urlOf(server: Server, { host, tls }: Serving): string {
-  // A server that listens on a port has an object as its address.
-  const { port } = server.address() as AddressInfo;
-  return `http${tls === null ? "" : "s"}://${isIPv6(host) ? `[${host}]` : host}:${port}`;
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    const late = setTimeout(() => server.closeAllConnections(), LIMITS.ending);
-    server.close(() => {
-      clearTimeout(late);
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
-}
+const CLOSED = "the caller closed the connection";
 
 const ID = /^req-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const LONGEST = 200;
@@ -120,25 +155,28 @@ async function serve(
   ending: () => boolean,
 ): Promise<void> {
   const began = performance.now();
+  const { headers: fields, method = "" } = request;
   const id = `req-${randomUUID()}`;
-  const requestId = request.headers["x-openstack-request-id"];
+  const requestId = fields["x-openstack-request-id"];
   const globalId = typeof requestId === "string" && ID.test(requestId) ? requestId : id;
   const upstream = { calls: 0 };
   // A request through a proxy has scheme and host before the path.
   const path = (request.url ?? "/").replace(/[?#].*/s, "").replace(/^https?:\/\/[^/]*/i, "");
+  const isClosed = () => request.socket.destroyed || request.socket.readableEnded;
   let broken: string | undefined;
   const failed = (error: unknown): void => {
     broken = error instanceof Error ? error.message : String(error);
   };
   try {
-    const reply = await replyTo(request, { id, globalId, upstream, path }, serving, failed);
-    await send(request, response, reply, { id, ending });
+    const head = { id, globalId, upstream, path, method, fields, isClosed };
+    const reply = await replyTo(request, head, serving, failed);
+    await send(request, response, reply, id, ending);
   } catch (error) {
     failed(error);
     response.destroy();
   }
   serving.served({
-    ...{ id, method: request.method ?? "", path: forLog(path, request) },
+    ...{ id, method, path: forLog(path, fields["x-auth-token"]) },
     status: response.headersSent ? response.statusCode : 0,
     milliseconds: Math.round(performance.now() - began),
     calls: upstream.calls,
@@ -149,7 +187,7 @@ async function serve(
 
 async function replyTo(
   request: IncomingMessage,
-  head: Pick<ServedRequest, "id" | "globalId" | "upstream" | "path">,
+  head: Omit<ServedRequest, "body">,
   { routes, fault }: Serving,
   failed: (error: unknown) => void,
 ): Promise<Reply> {
@@ -157,17 +195,10 @@ async function replyTo(
   if (wrong !== null) return { ...fault(400, wrong), ...LAST };
   const body = await bodyOf(request);
   if (body === null) return { ...fault(413, "the request's body is too long"), ...LAST };
-  const served: ServedRequest = {
-    ...head,
-    method: request.method ?? "",
-    fields: request.headers,
-    body,
-    isClosed: () => request.socket.destroyed || request.socket.readableEnded,
-  };
-  const route = routes.find(({ path }) => path.test(served.path));
+  const route = routes.find(({ path }) => path.test(head.path));
   if (route === undefined) return fault(404, "The resource could not be found.");
   try {
-    return await route.answer(served);
+    return await route.answer({ ...head, body });
   } catch (error) {
     failed(error);
     // A refusal of this tool means that another service failed.
@@ -194,7 +225,7 @@ const LAST = { last: true };
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
   if (Number(request.headers["content-length"] ?? 0) > LIMITS.body) return null;
-  if (request.destroyed) throw new Error("the caller closed the connection");
+  if (request.destroyed) throw new Error(CLOSED);
   const chunks: Buffer[] = [];
   let size = 0;
   // Stopping the request's iterator would destroy the connection.
@@ -206,7 +237,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
     });
     request.on("end", () => resolve(Buffer.concat(chunks)));
     request.on("error", reject);
-    request.on("close", () => reject(new Error("the caller closed the connection")));
+    request.on("close", () => reject(new Error(CLOSED)));
   });
 }
 
@@ -214,11 +245,14 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
 async function send(
   request: IncomingMessage,
   response: ServerResponse,
-  reply: Reply & { readonly last?: boolean },
-  { id, ending }: { readonly id: string; readonly ending: () => boolean },
+  { status, fields, body, last }: Reply & { readonly last?: boolean },
+  id: string,
+  ending: () => boolean,
 ): Promise<void> {
-  const { status, fields, body, last } = reply;
-  if (response.destroyed) throw new Error("the caller closed the connection");
+  const checkOpen = (): void => {
+    if (response.destroyed) throw new Error(CLOSED);
+  };
+  checkOpen();
   for (const [name, value] of Object.entries(fields))
     response.setHeader(name, value as string | string[]);
   response.setHeader("X-Openstack-Request-Id", id);
@@ -227,59 +261,38 @@ async function send(
   // A write after the caller closed the connection emits an error.
   response.on("error", () => undefined);
   const closed = new Promise<void>((resolve) => response.once("close", resolve));
-  if (typeof body === "string") {
-    response.setHeader("Content-Length", Buffer.byteLength(body));
-    response.end(request.method === "HEAD" ? undefined : body);
-  } else if (request.method === "HEAD") response.end();
-  else {
-    for await (const piece of body) await write(response, piece);
-    response.end();
-  }
+  if (typeof body === "string") response.setHeader("Content-Length", Buffer.byteLength(body));
+  if (request.method !== "HEAD")
+    // Waits for room in the socket buffer, so that an unread response fetches nothing more.
+    for await (const piece of typeof body === "string" ? [body] : body) {
+      checkOpen();
+      const hasRoom = response.write(piece);
+      if (!hasRoom) await inTime(new Promise((resolve) => response.once("drain", resolve)), closed);
+    }
+  response.end();
   if (last === true) setTimeout(() => request.destroy(), 1000).unref();
   await inTime(closed);
-  if (!response.writableFinished) throw new Error("the caller closed the connection");
+  if (!response.writableFinished) throw new Error(CLOSED);
 }
 
-/** Waits for room in the socket buffer, so an unread response fetches nothing more. */
-async function write(response: ServerResponse, piece: string): Promise<void> {
-  if (response.destroyed) throw new Error("the caller closed the connection");
-  if (response.write(piece)) return;
-  let settled: () => void = () => undefined;
-  const room = new Promise<void>((resolve) => {
-    settled = resolve;
-  });
-  response.on("drain", settled).on("close", settled);
-  try {
-    await inTime(room);
-  } finally {
-    response.off("drain", settled).off("close", settled);
-  }
-}
-
-/** @throws Error if the caller does not read the response in time */
-async function inTime(waiting: Promise<void>): Promise<void> {
+/** Until the first event. @throws Error if the caller does not read the response in time */
+async function inTime(...events: readonly Promise<void>[]): Promise<void> {
   let late: NodeJS.Timeout | undefined;
   const tooLate = new Promise<void>((_, reject) => {
-    late = setTimeout(
-      () => reject(new Error("the caller does not read the response")),
-      LIMITS.unread,
-    );
+    const reason = new Error("the caller does not read the response");
+    late = setTimeout(() => reject(reason), LIMITS.unread);
   });
   try {
-    await Promise.race([waiting, tooLate]);
+    await Promise.race([...events, tooLate]);
   } finally {
     clearTimeout(late);
   }
 }
 
 /** Masks parts of the path that may be a token. Projects and node names stay readable. */
-function forLog(path: string, { headers }: IncomingMessage): string {
-  const token = headers["x-auth-token"];
+function forLog(path: string, token: unknown): string {
   const clean =
     typeof token === "string" && token.length > 2 ? path.replaceAll(token, "****") : path;
-  const masked = clean
-    .split("/")
-    .map((part) => (PART.test(part) ? part : "****"))
-    .join("/");
+  const masked = clean.replaceAll(/[^/]+/g, (part) => (PART.test(part) ? part : "****"));
   return masked.length > LONGEST ? `${masked.slice(0, LONGEST)}...` : masked;
 }

@@ -1,8 +1,14 @@
 import { readFileSync } from "node:fs";
 import { MigrationError, systemText } from "../lib/error.ts";
 import type { TokenOwner } from "../model/served.ts";
-import { allows } from "./rules/policy-allows.ts";
-import { defaultPolicy, type Policy, type RequestedRule, readPolicy } from "./rules/policy-read.ts";
+
+import {
+  allows,
+  defaultPolicy,
+  type Policy,
+  type RequestedRule,
+  readPolicy,
+} from "./rules/policy.ts";
 
 /**
  * @param file undefined for the rules in the service's code

@@ -1,5 +1,4 @@
 import { MigrationError } from "../lib/error.ts";
-import { openManageClients } from "../migrate/open/services.ts";
 import { type RowVerdict, verdictsOf } from "../model/artefact.ts";
 import type { SkippedRow } from "../model/change.ts";
 import type { RestOptions } from "../run/cloud.ts";
@@ -11,16 +10,15 @@ import { listVerdicts, type VerifiedRows } from "../run/verified.ts";
 import { SWITCH_STATES, SWITCHOVER, type Switchover } from "./rules/switching.ts";
 import { switchSteps } from "./steps/switch-steps.ts";
 import { runBack, switchAt } from "./switchover-execute.ts";
-import { reopenSwitchNova } from "./switchover-nova.ts";
+import { openSwitchClients } from "./switchover-nova.ts";
 import { faultsOf, fencedBy } from "./switchover-perform.ts";
 import {
-  checkSwitchClients,
+  closeTakenBack,
   isPastReturn,
   openSwitched,
   type Switched,
   switchedIn,
 } from "./switchover-run.ts";
-import { closeTakenBack } from "./switchover-state.ts";
 
 interface BackOptions extends RestOptions, RollbackOptions {
   readonly novaDb?: string;
@@ -40,13 +38,10 @@ export function switchoverBack(options: BackOptions): Rollback {
       return { run, entries, switched };
     },
     async open({ run, entries, switched }, keep) {
-      const { plan } = switched;
-      const clients = await openManageClients(options, keep, sink.report);
-      checkSwitchClients(entries, clients.service.identity.address);
       // Placement changes only after rollback is no longer possible.
       const how = { readOnly: preview, placement: false };
-      const nova = await reopenSwitchNova(plan, options, clients, keep, how);
-      return { run, entries, switched, nova, service: clients.service };
+      const clients = await openSwitchClients(options, keep, sink.report, entries, how);
+      return { run, entries, switched, ...clients };
     },
     question: ({ switched, service }) =>
       `Return volumes and instance to ${nameIn(switched.plan)} at ${service.identity.address}, and power it on if it was on?`,
@@ -117,17 +112,14 @@ export function verifySwitched(
     const { entries, switched } = await openSwitched(options.run);
     if (switched === null) throw new MigrationError("N2I-E326", `${options.run} has no switchover`);
     const { plan, started } = switched;
-    const clients = await openManageClients(options, keep, sink.report);
-    const { service } = clients;
-    checkSwitchClients(entries, service.identity.address);
-    const how = { readOnly: true, placement: true };
-    const nova = await reopenSwitchNova(plan, options, clients, keep, how);
+    const how = { readOnly: true };
+    const { service, nova } = await openSwitchClients(options, keep, sink.report, entries, how);
     const facts = await faultsOf(switchAt(service, plan, () => entries, { nova }));
     const isOver = started.get("switchover-release")?.open === false;
     const end = isOver ? null : "the switchover is not finished";
     const row = verdictsOf(plan.source);
     const verdicts = async function* (): AsyncGenerator<RowVerdict> {
-      for (const { what, fault } of facts) yield row(what, fault);
+      for (const [what, fault] of facts) yield row(what, fault);
       yield row("switchover", end);
     };
     return listVerdicts(verdicts(), 1, sink, options.allRows);

@@ -1,8 +1,10 @@
 import { MigrationError, orMessage } from "../lib/error.ts";
 import { rowsPart } from "../migrate/apply/parts.ts";
-import type { ManageClients } from "../migrate/open/services.ts";
+import { type ManageClients, openManageClients } from "../migrate/open/services.ts";
 import type { Verb } from "../model/database.ts";
+import type { Entries } from "../model/journal.ts";
 import type { RowState } from "../model/nova/nova-plan.ts";
+import type { RestOptions } from "../run/cloud.ts";
 import { type Keep, openRole } from "../run/databases.ts";
 import { failpoint } from "../run/failpoint.ts";
 import { waitingFor } from "../run/process-context.ts";
@@ -16,6 +18,7 @@ import { createNovaTarget } from "../systems/nova-db/target.ts";
 import { serverIn } from "./rules/server.ts";
 import type { SwitchedServer, Switchover } from "./rules/switching.ts";
 import type { SwitchNova } from "./steps/switch-part.ts";
+import { checkSwitchClients, switchedIn } from "./switchover-run.ts";
 
 export interface NovaOptions {
   readonly novaDb?: string;
@@ -69,23 +72,36 @@ export async function openSwitchNova(
   };
 }
 
-/**
- * @returns null if the plan does not change Nova
- * @throws MigrationError N2I-E100 if the plan changes Nova and no Nova database is specified
- */
-export async function reopenSwitchNova(
-  { server }: Switchover,
-  { novaDb }: NovaOptions,
-  clients: Pick<ManageClients, "cloud" | "limit">,
-  keep: Keep,
-  { readOnly, placement }: { readonly readOnly: boolean; readonly placement: boolean },
-): Promise<OpenNova | null> {
-  if (server === null) return null;
-  if (novaDb === undefined)
-    throw new MigrationError("N2I-E100", "this run changes Nova's rows and requires --nova-db");
-  const options = { novaDb, placement: placement && server.placement };
-  return openSwitchNova(options, clients, keep, { readOnly });
+/** Ironic, and Nova if its rows change. */
+export interface SwitchClients extends ManageClients {
+  readonly nova: OpenNova | null;
 }
+
+/**
+ * Opens the clients for the switchover of the run, or for a new one.
+ *
+ * @param how.placement false if Placement does not change
+ * @throws MigrationError N2I-E300 for another Ironic, N2I-E100 without the Nova database that the
+ * switchover changes
+ */
+export async function openSwitchClients(
+  options: RestOptions & NovaOptions,
+  keep: Keep,
+  report: (text: string) => void,
+  entries: Entries,
+  { readOnly, placement = true }: { readonly readOnly: boolean; readonly placement?: boolean },
+): Promise<SwitchClients> {
+  const clients = await openManageClients(options, keep, report);
+  checkSwitchClients(entries, clients.service.identity.address);
+  const server = switchedIn(entries)?.plan.server;
+  if (server === null) return { ...clients, nova: null };
+  if (server !== undefined && options.novaDb === undefined) throw new MigrationError(...NO_NOVA);
+  const planned = server !== undefined && { placement: placement && server.placement };
+  const nova = await openSwitchNova({ ...options, ...planned }, clients, keep, { readOnly });
+  return { ...clients, nova };
+}
+
+export const NO_NOVA = ["N2I-E100", "this run changes Nova's rows and requires --nova-db"] as const;
 
 /** Server rows, changed by the part for moves between compute hosts, one transaction per row. */
 function novaRows(target: Parameters<typeof rowsPart>[0]): Pick<SwitchNova, "inspect" | "change"> {

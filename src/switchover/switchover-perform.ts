@@ -1,8 +1,7 @@
 import type { WindowSession } from "../engine/window.ts";
 import { MigrationError, orMessage } from "../lib/error.ts";
-import { type JsonObject, objectOf } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json.ts";
 import { inOrder } from "../lib/streams.ts";
-import type { ManageClients } from "../migrate/open/services.ts";
 import type { SkippedRow } from "../model/change.ts";
 import type { RestOptions } from "../run/cloud.ts";
 import { askFence } from "../run/fence-command.ts";
@@ -13,11 +12,11 @@ import type { RunSession } from "../run/session.ts";
 import type { Sink } from "../run/sink.ts";
 import { serverSteps } from "./rules/server.ts";
 import { novaCommands } from "./rules/steps.ts";
-import { type Fenced, SWITCH_MARK, SWITCHOVER, type Switchover } from "./rules/switching.ts";
-import { bothNodes, isFenced, reasonFor } from "./steps/switch-guard.ts";
+import { type Fenced, SWITCHOVER, type Switchover } from "./rules/switching.ts";
+import { bothNodes, isFenced, markOf, reasonFor } from "./steps/switch-guard.ts";
 import type { JournalStep, SwitchAt, SwitchPosition } from "./steps/switch-part.ts";
 import { runBack, runForward, switchAt, timesOf } from "./switchover-execute.ts";
-import type { OpenNova } from "./switchover-nova.ts";
+import type { SwitchClients } from "./switchover-nova.ts";
 import { isPastReturn, labelOf, switchedIn } from "./switchover-run.ts";
 
 export type PerformOptions = RestOptions &
@@ -28,11 +27,6 @@ export type PerformOptions = RestOptions &
   };
 
 export type Reporting = Pick<Sink, "report" | "note" | "result">;
-
-/** Ironic, and Nova if its rows change. */
-export interface SwitchClients extends ManageClients {
-  readonly nova: OpenNova | null;
-}
 
 interface Acting {
   readonly run: RunFolder;
@@ -167,7 +161,7 @@ async function ended(at: SwitchAt, sink: Reporting, isOver: boolean): Promise<bo
   const { plan } = at;
   // Later changes are reported by verify.
   const facts = isOver ? [] : await faultsOf(at);
-  const faults = facts.flatMap(({ what, fault }) => (fault === null ? [] : [`${what}: ${fault}`]));
+  const faults = facts.flatMap(([what, fault]) => (fault === null ? [] : [`${what}: ${fault}`]));
   if (faults.length > 0) throw new MigrationError("N2I-E390", faults.join("; "));
   // The destination now has the source's name.
   const [from, to] = [
@@ -183,19 +177,15 @@ async function ended(at: SwitchAt, sink: Reporting, isOver: boolean): Promise<bo
   return true;
 }
 
-interface SwitchFact {
-  readonly what: string;
-  readonly fault: string | null;
-}
+type SwitchFact = readonly [what: string, fault: string | null];
 
 export async function faultsOf(at: SwitchAt): Promise<readonly SwitchFact[]> {
   const { calls, plan, recordsOf } = at;
   const volumes = (["connectors", "targets"] as const).flatMap((kind) =>
     plan[kind].map(async (uuid): Promise<SwitchFact> => {
       const owner = await calls.ownerOf(kind, uuid);
-      const fault =
-        owner === plan.destination ? null : `it belongs to node ${owner ?? "none: it was deleted"}`;
-      return { what: `volume ${kind.slice(0, -1)} ${uuid}`, fault };
+      const fault = `it belongs to node ${owner ?? "none: it was deleted"}`;
+      return [`volume ${kind.slice(0, -1)} ${uuid}`, owner === plan.destination ? null : fault];
     }),
   );
   const [[source, destination], attached, invalid, owned] = await inOrder([
@@ -208,55 +198,45 @@ export async function faultsOf(at: SwitchAt): Promise<readonly SwitchFact[]> {
   const missing = (Array.isArray(vifs) ? vifs.map(String) : []).filter(
     (vif) => !attached.includes(vif),
   );
-  const facts: readonly SwitchFact[] = [
-    {
-      what: `destination ${plan.destination}`,
-      fault: unlike(destination, {
-        ...{ provision_state: "active", power_state: "power on" },
-        instance_uuid: plan.instance_uuid,
-      }),
-    },
-    { what: `validation of ${plan.destination}`, fault: invalid.join("; ") || null },
-    {
-      what: `source ${plan.source}`,
-      fault: unlike(source, {
-        ...{ instance_uuid: null, maintenance: true, maintenance_reason: reasonFor(plan) },
-        ...(!isFenced(at) && { power_state: "power off", provision_state: "available" }),
-      }),
-    },
+  const ran = { provision_state: "active", power_state: "power on" };
+  const reason = { maintenance: true, maintenance_reason: reasonFor(plan) };
+  const off = !isFenced(at) && { power_state: "power off", provision_state: "available" };
+  return [
+    [
+      `destination ${plan.destination}`,
+      unlike(destination, { ...ran, instance_uuid: plan.instance_uuid }),
+    ],
+    [`validation of ${plan.destination}`, invalid.join("; ") || null],
+    [`source ${plan.source}`, unlike(source, { instance_uuid: null, ...reason, ...off })],
     ...owned,
-    {
-      what: `VIFs of ${plan.destination}`,
-      fault: missing.length > 0 ? `without ${missing.join(", ")}` : null,
-    },
+    [
+      `VIFs of ${plan.destination}`,
+      missing.length > 0 ? `without ${missing.join(", ")}` : null,
+    ],
     ...(await serverFacts(at)),
-    ...[source, destination].map((node) => ({
-      what: `mark of ${String(node.uuid)}`,
-      fault: objectOf(node.extra)[SWITCH_MARK] === undefined ? null : "it was not removed",
-    })),
+    ...[source, destination].map((node): SwitchFact => [
+      `mark of ${String(node.uuid)}`,
+      markOf(node) === undefined ? null : "it was not removed",
+    ]),
   ];
-  return facts;
 }
 
 async function serverFacts({ plan, nova }: SwitchAt): Promise<readonly SwitchFact[]> {
   const { server, source, destination } = plan;
   if (server === null || nova === null) return [];
   const { is, reason } = await nova.inspect(serverSteps(server).free.forth);
-  const row = {
-    what: `server ${server.uuid}`,
-    fault: is === "after" ? null : reason || "task_state",
-  };
+  const row = [`server ${server.uuid}`, is === "after" ? null : reason || "task_state"] as const;
   if (nova.placement === null) return [row];
   const state = await nova.placement.stateOf(server.uuid, source, destination);
   const placed = state === "made" ? null : state === "open" ? `it is on ${source}` : state.reason;
-  return [row, { what: `allocation of ${server.uuid}`, fault: placed }];
+  return [row, [`allocation of ${server.uuid}`, placed]];
 }
 
 function unlike(node: JsonObject, expected: JsonObject): string | null {
-  const whys = Object.entries(expected).flatMap(([name, value]) =>
-    (node[name] ?? null) === value
-      ? []
-      : [`${name} is ${String(node[name] ?? null)}, expected ${String(value)}`],
-  );
-  return whys.length === 0 ? null : whys.join("; ");
+  const whys = Object.entries(expected)
+    .filter(([name, value]) => (node[name] ?? null) !== value)
+    .map(
+      ([name, value]) => `${name} is ${String(node[name] ?? null)}, expected ${String(value)}`,
+    );
+  return whys.join("; ") || null;
 }

@@ -21,8 +21,7 @@ import {
 } from "../systems/ironic-api/node-detail.ts";
 import type { RestService } from "../systems/ironic-api/service.ts";
 import { isLocked, movingConnectors, sourceFaults, spareFaults } from "./rules/capable.ts";
-import { differences } from "./rules/identical.ts";
-import { gatherSpares, likelySpares, nodeName, unlike } from "./rules/spares.ts";
+import { differences, gatherSpares, likelySpares, nodeName, unlike } from "./rules/spares.ts";
 import type { Switchover } from "./rules/switching.ts";
 import type { OpenNova } from "./switchover-nova.ts";
 

@@ -8,25 +8,27 @@ import { inRun } from "../run/run.ts";
 import { withSession } from "../run/session.ts";
 import type { SwitchoverView } from "./rules/served.ts";
 import type { Switchover } from "./rules/switching.ts";
+import { NO_NOVA, type SwitchClients } from "./switchover-nova.ts";
 import {
   type PerformOptions,
   perform,
   type Reporting,
-  type SwitchClients,
   volumesPosition,
 } from "./switchover-perform.ts";
 import { decide } from "./switchover-plan.ts";
-import { checkSwitchClients, recordsIn, switchedIn } from "./switchover-run.ts";
 import {
   type Accepted,
   acceptedIn,
+  checkSwitchClients,
   isOpen,
   outcomeOf,
+  recordsIn,
+  switchedIn,
   switchoverView,
   writeOutcome,
-} from "./switchover-state.ts";
+} from "./switchover-run.ts";
 
-interface SwitchingsAt {
+export interface SwitchingsAt {
   readonly state: string;
   readonly clients: SwitchClients;
   readonly options: Omit<PerformOptions, "run" | "sourceConfirmedOff">;
@@ -165,7 +167,7 @@ async function once(
       checkSwitchClients(entries, clients.service.identity.address);
       const first = switchedIn(entries)?.plan ?? plan ?? (await planAgain(at, accepted));
       if (first.server !== null && clients.nova === null)
-        throw new MigrationError("N2I-E100", "this run changes Nova's rows and requires --nova-db");
+        throw new MigrationError(...NO_NOVA);
       const act = { ...options, run: path, sourceConfirmedOff: false };
       const runClients = { ...clients, nova: first.server === null ? null : clients.nova };
       await withSession(

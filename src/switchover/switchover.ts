@@ -1,6 +1,5 @@
 import { MigrationError } from "../lib/error.ts";
 import { loadIdentical } from "../migrate/open/documents.ts";
-import { openManageClients } from "../migrate/open/services.ts";
 import type { HardwareDifference } from "../model/switchover.ts";
 import { closing } from "../run/databases.ts";
 import { readJournal } from "../run/files/journal.ts";
@@ -8,16 +7,11 @@ import { inRun } from "../run/run.ts";
 import { withSession } from "../run/session.ts";
 import { nodeName } from "./rules/spares.ts";
 import { stepRows } from "./rules/steps.ts";
-import type { Switchover, SwitchStepRow } from "./rules/switching.ts";
-import { type NovaOptions, openSwitchNova, reopenSwitchNova } from "./switchover-nova.ts";
-import {
-  type PerformOptions,
-  perform,
-  type Reporting,
-  type SwitchClients,
-} from "./switchover-perform.ts";
+import type { Switchover } from "./rules/switching.ts";
+import { type NovaOptions, openSwitchClients, type SwitchClients } from "./switchover-nova.ts";
+import { type PerformOptions, perform, type Reporting } from "./switchover-perform.ts";
 import { decide, type SwitchRequest } from "./switchover-plan.ts";
-import { checkSwitchClients, switchedIn } from "./switchover-run.ts";
+import { switchedIn } from "./switchover-run.ts";
 
 export interface SwitchOptions
   extends Omit<SwitchRequest, "nova" | "taken" | "everywhere">,
@@ -29,7 +23,7 @@ export interface SwitchOptions
 }
 
 interface SwitchShows {
-  readonly steps: (rows: readonly SwitchStepRow[]) => Promise<void>;
+  readonly steps: (rows: ReturnType<typeof stepRows>) => Promise<void>;
   readonly differences: (rows: readonly HardwareDifference[]) => Promise<void>;
 }
 
@@ -44,22 +38,34 @@ export function switchOver(
   shows: SwitchShows,
   sink: Reporting,
 ): Promise<boolean> {
-  if (options.dryRun) return closing((keep) => preview(options, keep, shows, sink));
+  const { report } = sink;
+  const decided = async ({ service, nova }: SwitchClients) =>
+    decide(
+      service,
+      await loadIdentical(options.identical),
+      { ...options, nova },
+      shows.differences,
+    );
+  if (options.dryRun)
+    return closing(async (keep) => {
+      const clients = await openSwitchClients(options, keep, report, [], { readOnly: true });
+      const { plan, source, destination } = await decided(clients);
+      await shows.steps(stepRows(plan, source, destination));
+      sink.note(
+        `${nodeName(destination)} is identical to ${nodeName(source)}. Nothing was changed, and no run was created.`,
+      );
+      return true;
+    });
   return inRun(options.run, "node switchover", { kind: "switchover", create: true }, (run) =>
     closing(async (keep) => {
       const { entries } = await readJournal(run);
-      const clients = await openManageClients(options, keep, sink.report);
-      checkSwitchClients(entries, clients.service.identity.address);
       const existing = switchedIn(entries)?.plan;
       if (existing !== undefined) checkSame(existing, options);
-      const nova = await (existing === undefined
-        ? openSwitchNova(options, clients, keep, { readOnly: false })
-        : reopenSwitchNova(existing, options, clients, keep, { readOnly: false, placement: true }));
-      const at = { ...clients, nova };
-      const first = existing ?? (await decided(options, at, shows)).plan;
+      const clients = await openSwitchClients(options, keep, report, entries, { readOnly: false });
+      const plan = existing ?? (await decided(clients)).plan;
       return withSession(
         run,
-        (session) => perform(options, first, { run, clients: at, session, sink }),
+        (session) => perform(options, plan, { run, clients, session, sink }),
         { afterWindow: true },
       );
     }),
@@ -79,29 +85,4 @@ function checkSame(plan: Switchover, { source, destination }: SwitchOptions): vo
     "N2I-E100",
     `this run moves ${plan.source_name ?? plan.source} to ${plan.destination_name ?? plan.destination}. For another switchover, use a different --run`,
   );
-}
-
-async function decided(
-  options: SwitchOptions,
-  { service, nova }: SwitchClients,
-  shows: SwitchShows,
-) {
-  const doc = await loadIdentical(options.identical);
-  return decide(service, doc, { ...options, nova }, shows.differences);
-}
-
-async function preview(
-  options: SwitchOptions,
-  keep: Parameters<typeof openManageClients>[1],
-  shows: SwitchShows,
-  sink: Reporting,
-): Promise<boolean> {
-  const clients = await openManageClients(options, keep, sink.report);
-  const nova = await openSwitchNova(options, clients, keep, { readOnly: true });
-  const { plan, source, destination } = await decided(options, { ...clients, nova }, shows);
-  await shows.steps(stepRows(plan, source, destination));
-  sink.note(
-    `${nodeName(destination)} is identical to ${nodeName(source)}. Nothing was changed, and no run was created.`,
-  );
-  return true;
 }

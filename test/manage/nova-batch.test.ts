@@ -7,7 +7,7 @@ import type { Json } from "../../src/lib/json.ts";
 import { once } from "../../src/lib/streams.ts";
 import type { NovaClients } from "../../src/manage/nova-clients.ts";
 import { novaPart } from "../../src/manage/steps/manage-nova.ts";
-import { maintenanceFor } from "../../src/manage/steps/manage-nova-marks.ts";
+import { maintenanceFor } from "../../src/manage/steps/manage-nova-create.ts";
 import type { RunningNode } from "../../src/model/ironic/manage.ts";
 import { openRun } from "../../src/run/files/run-folder.ts";
 import { firstAlone } from "../../src/systems/ironic-api/pool.ts";

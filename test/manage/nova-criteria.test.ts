@@ -1,13 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "../../src/lib/json.ts";
-import {
-  imageFor,
-  nameOfZone,
-  novaRejections,
-  noZone,
-  zoneFault,
-} from "../../src/manage/rules/nova.ts";
+import { imageFor, novaRejections } from "../../src/manage/rules/nova.ts";
+import { nameOfZone, noZone, zoneFault } from "../../src/manage/rules/request.ts";
 import { FAKE, notFake } from "../../src/model/ironic/fake-hardware.ts";
 import { resourcesOf } from "../../src/systems/nova-api/server-state.ts";
 import { macOf, uuidOf } from "./in-memory.ts";

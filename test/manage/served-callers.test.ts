@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import type { Served } from "../../src/serving/serving.ts";
+import type { Served } from "../../src/serving/listener.ts";
 import { proxyScene } from "../proxy/scene.ts";
 import { line, wire } from "../serving/scene.ts";
 import { SOURCE, switchedDump } from "../switchover/switch-memory.ts";

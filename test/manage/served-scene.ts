@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { serveManageable } from "../../src/manage/serve-manageable.ts";
-import type { Served } from "../../src/serving/serving.ts";
+import type { Served } from "../../src/serving/listener.ts";
 import { pauseShorter } from "../../src/systems/openstack/passing.ts";
 import { runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";

@@ -8,8 +8,7 @@ import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Knex } from "knex";
 import { until } from "../../grenade/lib/wait.ts";
-import type { ProxyOptions } from "../../src/proxy/serve-proxy.ts";
-import { openProxy } from "../../src/proxy/serve-proxy.ts";
+import { type ProxyOptions, serveProxy } from "../../src/proxy/serve-proxy.ts";
 import { start } from "../hostile/cli.ts";
 import { AS_SHIPPED, startNovaApi } from "../lab/cloud/nova-api.ts";
 import type { Cloud } from "../lab/cloud/start.ts";
@@ -22,6 +21,7 @@ import { faultyProxy } from "../lab/ironic/faulty.ts";
 import type { IronicServer } from "../lab/ironic/start.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
 import { PYTHON } from "../lab/python.ts";
+import { servingHere } from "../manage/serving-here.ts";
 import { NODES, type Queried, questions, type Who } from "./questions.ts";
 import { type RealUsers, realUsers } from "./real-users.ts";
 import { USUAL } from "./scene.ts";
@@ -83,7 +83,8 @@ async function enrol(ironic: IronicServer): Promise<void> {
 async function served(t: TestContext, { cloud, seen }: Scene, more: Partial<ProxyOptions>) {
   const asked = { ...USUAL, apiTimeout: 60, keystoneUrl: cloud.env.OS_AUTH_URL ?? "" };
   const told = { report: () => undefined, served: () => undefined };
-  const proxy = await openProxy({ ...asked, ironicUrl: seen.url, ...more }, told);
+  const options = { ...asked, ironicUrl: seen.url, ...more };
+  const proxy = await servingHere({}, (until) => serveProxy(options, { ...told, until }));
   t.after(proxy.end);
   return proxy.url;
 }

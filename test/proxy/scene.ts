@@ -1,7 +1,7 @@
 import type { TestContext } from "node:test";
-import type { ProxyOptions } from "../../src/proxy/serve-proxy.ts";
-import { openProxy } from "../../src/proxy/serve-proxy.ts";
-import type { Served } from "../../src/serving/serving.ts";
+import { type ProxyOptions, serveProxy } from "../../src/proxy/serve-proxy.ts";
+import type { Served } from "../../src/serving/listener.ts";
+import { servingHere } from "../manage/serving-here.ts";
 import { type StandInIronic, standInIronic, standInKeystone } from "./stand-ins.ts";
 
 interface Asking {
@@ -30,11 +30,13 @@ export async function proxyScene(
   const said: string[] = [];
   const served: Served[] = [];
   const asked = { ...USUAL, keystoneUrl: `${keystone.url}/v3`, ironicUrl: ironic.url };
-  const proxy = await openProxy(
-    // What is undefined is as if not given.
-    { ...asked, ...(await more({ ironic })) } as ProxyOptions,
-    { report: (text) => said.push(text), served: (one) => served.push(one) },
-  );
+  // What is undefined is as if not given.
+  const options = { ...asked, ...(await more({ ironic })) } as ProxyOptions;
+  const output = {
+    report: (text: string) => said.push(text),
+    served: (one: Served) => served.push(one),
+  };
+  const proxy = await servingHere({}, (until) => serveProxy(options, { ...output, until }));
   t.after(proxy.end);
   ironic.calls.length = 0;
   return {

@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { connect as tlsConnect } from "node:tls";
-import type { ServedRoute } from "../../src/serving/serving.ts";
+import type { ServedRoute } from "../../src/serving/listener.ts";
 import { authority } from "../support/certificates.ts";
 import { putPair } from "../systems/openstack/demanding.ts";
 import { heldRoute, line, listening, piecewise, wire } from "./scene.ts";

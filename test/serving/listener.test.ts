@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { MigrationError } from "../../src/lib/error.ts";
-import { LIMITS, type ServedRoute } from "../../src/serving/serving.ts";
+import { LIMITS, type ServedRoute } from "../../src/serving/listener.ts";
 import { authority } from "../support/certificates.ts";
 import { signal } from "../support/signal.ts";
 import { putPair } from "../systems/openstack/demanding.ts";

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { TokenOwner } from "../../src/model/served.ts";
-import { REQUESTED } from "../../src/proxy/rules/policy.ts";
+import { REQUESTED } from "../../src/proxy/rules/decide.ts";
 import { openPolicy } from "../../src/serving/policy-file.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 

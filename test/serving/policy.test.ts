@@ -3,9 +3,8 @@ import { test } from "node:test";
 import { stringify } from "yaml";
 import { MigrationError } from "../../src/lib/error.ts";
 import type { TokenOwner } from "../../src/model/served.ts";
-import { REQUESTED } from "../../src/proxy/rules/policy.ts";
-import { allows } from "../../src/serving/rules/policy-allows.ts";
-import { defaultPolicy, readPolicy as readAsked } from "../../src/serving/rules/policy-read.ts";
+import { REQUESTED } from "../../src/proxy/rules/decide.ts";
+import { allows, defaultPolicy, readPolicy as readAsked } from "../../src/serving/rules/policy.ts";
 import { callers, policies } from "../support/policies.ts";
 import { holds } from "../support/seeded.ts";
 

@@ -1,8 +1,14 @@
 import { connect } from "node:net";
 import type { TestContext } from "node:test";
 import { faultReply, jsonReply } from "../../src/model/served.ts";
-import { listen } from "../../src/serving/listener.ts";
-import { LIMITS, type Served, type ServedRoute, type Serving } from "../../src/serving/serving.ts";
+
+import {
+  LIMITS,
+  listen,
+  type Served,
+  type ServedRoute,
+  type Serving,
+} from "../../src/serving/listener.ts";
 import { signal } from "../support/signal.ts";
 
 /** A listener that says what it was asked, at /said, and is ended with the test. */

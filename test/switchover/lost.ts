@@ -1,7 +1,6 @@
 import { uuidOf } from "../manage/in-memory.ts";
 import { writes } from "../manage/scene.ts";
-import type { Switchable } from "./switch-memory.ts";
-import { SPARE } from "./switch-memory.ts";
+import { SPARE, type Switchable } from "./switch-memory.ts";
 
 export const OTHER = uuidOf(9, 77);
 export const MARKS = `PATCH /v1/nodes/${SPARE}`;

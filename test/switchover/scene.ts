@@ -146,7 +146,7 @@ export async function faults({ service, run, nova }: Scene): Promise<readonly st
   const { entries } = await readJournal(run);
   const plan = switchedIn(entries)?.plan ?? PLAN;
   const at = switchAt(service, plan, () => entries, { nova: nova ?? null });
-  return (await faultsOf(at)).flatMap(({ what, fault: why }) =>
+  return (await faultsOf(at)).flatMap(([what, why]) =>
     why === null ? [] : [`${what}: ${why}`],
   );
 }

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import type { Served } from "../../src/serving/serving.ts";
+import type { Served } from "../../src/serving/listener.ts";
 import { type ServeSwitchOptions, serveSwitchover } from "../../src/switchover/serve-switchover.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { type ServingHere, servingHere } from "../manage/serving-here.ts";

@@ -1,6 +1,6 @@
 import { serveManageable } from "../../manage/serve-manageable.ts";
 import { type ProxyOptions, serveProxy } from "../../proxy/serve-proxy.ts";
-import type { Served } from "../../serving/serving.ts";
+import type { Served } from "../../serving/listener.ts";
 import { type ServeSwitchOptions, serveSwitchover } from "../../switchover/serve-switchover.ts";
 import { io } from "../io.ts";
 import { createEvents } from "../print/events.ts";

@@ -4,7 +4,7 @@ import type { AdoptableRow, ManagedOne, RunningNode } from "../../model/ironic/m
 import { maskedText } from "../../model/ironic/masked.ts";
 import type { HardwareDifference, SpareClass } from "../../model/switchover.ts";
 import { nodeName } from "../../switchover/rules/spares.ts";
-import type { SwitchStepRow } from "../../switchover/rules/switching.ts";
+import type { stepRows } from "../../switchover/rules/steps.ts";
 
 const ADOPTABLE: Columns<AdoptableRow> = {
   UUID: ({ node }) => node.uuid,
@@ -57,9 +57,8 @@ function propertyOf(name: string): (row: SpareClass) => Json {
   return ({ example: { body } }) => objectOf(body.properties)[name] ?? null;
 }
 
-export function stepsView(rows: readonly SwitchStepRow[]): View {
-  const columns = ["Step", "Call", "Before", "After"];
-  return rowsOf(columns, rows, (it) => [it.step, it.call, it.before, it.after]);
+export function stepsView(rows: ReturnType<typeof stepRows>): View {
+  return rowsOf(["Step", "Call", "Before", "After"], rows, (it) => it);
 }
 
 export function differencesView(rows: readonly HardwareDifference[]): View {

@@ -1,11 +1,11 @@
-import { isObject, type JsonObject } from "../../lib/json.ts";
+import { capabilitiesOf } from "../../lib/capabilities.ts";
+import { isObject, type JsonObject, objectOf, parsedJson } from "../../lib/json.ts";
 import { isUuid } from "../../lib/uuid.ts";
 import { customClass } from "../../migrate/flavors/rules/flavors.ts";
 import { FAKE } from "../../model/ironic/fake-hardware.ts";
 import type { FlavorResources, ServerImage, ServerWishes } from "../../model/ironic/manage.ts";
 import { MASKED, masked } from "../../model/ironic/masked.ts";
 import { type Conductor, enabledBy, type Service } from "../../model/ironic/service.ts";
-import { ACTED_ON, bootsFromNet, capabilityNow } from "./nova-boot.ts";
 
 interface NovaNode {
   readonly node: JsonObject;
@@ -210,39 +210,6 @@ export function novaRejections(of: NovaNode): readonly string[] {
   return CRITERIA.flatMap((fails) => fails(of) ?? []);
 }
 
-/** Why `ZONE:HOST:NODE` does not name this node, or null. */
-export function zoneFault(zone: string | null, node: string): string | null {
-  if (zone?.includes(":") !== true) return null;
-  const parts = zone.split(":");
-  const [, host = "", zoneNode = ""] = parts;
-  if (parts.length !== 3 || host === "")
-    return `availability_zone ${zone} is neither ZONE nor ZONE:HOST:NODE`;
-  return zoneNode.toLowerCase() === node
-    ? null
-    : `availability_zone ${zone} has a node other than ${node}`;
-}
-
-/** The zone's name; null without one, or for Nova's default zone. */
-export function nameOfZone(zone: string | null): string | null {
-  const [name = ""] = (zone ?? "").split(":");
-  // Nova reports the name of another default zone.
-  return name === "" || name === "nova" ? null : name;
-}
-
-/**
- * Why Nova cannot create a server in the zone, or null.
- *
- * @param zones zones and whether they are available
- * @source nova 26: compute/api.py, create: "The requested availability zone is not available"
- */
-export function noZone(zone: string, zones: ReadonlyMap<string, boolean>): string | null {
-  const available = zones.get(zone);
-  if (available === true) return null;
-  return available === false
-    ? `every nova-compute of availability_zone ${zone} is disabled`
-    : `Nova has no availability_zone ${zone}; it has ${[...zones.keys()].join(", ") || "none"}`;
-}
-
 /** The image id of the server, from `ID` or `glance://ID`; null if unknown. */
 export function imageFor({ node, request }: Pick<NovaNode, "node" | "request">): string | null {
   if (request.image !== null) return request.image;
@@ -250,4 +217,62 @@ export function imageFor({ node, request }: Pick<NovaNode, "node" | "request">):
   const source = isObject(info) ? info.image_source : null;
   const id = typeof source === "string" ? source.replace(/^glance:\/\//, "") : "";
   return isUuid(id) ? id.toLowerCase() : null;
+}
+
+/** Capabilities that Ironic applies through the BMC at takeover, and Nova copies from flavors. */
+const ACTED_ON = ["boot_mode", "boot_option", "secure_boot", "trusted_boot"] as const;
+
+/**
+ * The current value in lower case, or empty. `properties` show only the support of secure boot.
+ *
+ * @source ironic 21.4: drivers/modules/boot_mode_utils.py, get_boot_mode_for_deploy,
+ * is_secure_boot_requested
+ */
+function capabilityNow(
+  {
+    instance_info: info,
+    properties,
+    driver_internal_info: internal,
+    boot_mode: mode,
+    secure_boot: secure,
+  }: JsonObject,
+  name: (typeof ACTED_ON)[number],
+): string {
+  const [requested, could] = [info, properties].map((of) => capabilityIn(objectOf(of), name));
+  const { deploy_boot_mode: deployed } = objectOf(internal);
+  switch (name) {
+    case "boot_mode":
+      return String(requested ?? could ?? mode ?? deployed ?? "").toLowerCase();
+    case "boot_option":
+      return requested ?? could ?? "local";
+    case "secure_boot":
+      return String(requested ?? secure ?? false).toLowerCase();
+    case "trusted_boot":
+      return requested ?? "false";
+  }
+}
+
+/** @source ironic: drivers/modules/deploy_utils.py get_boot_option; `deleted` removes root_uuid_or_disk_id */
+function bootsFromNet({
+  instance_info: info,
+  properties,
+  driver_internal_info: internal,
+  deploy_interface: deploy,
+}: JsonObject): boolean {
+  const [chosen, could] = [info, properties].map((of) => capabilityIn(objectOf(of), "boot_option"));
+  const option = chosen ?? could ?? null;
+  if (option !== null && option !== "local") return true;
+  if (deploy === "ramdisk" || deploy === "anaconda") return true;
+  const partitions = isObject(internal) && internal.is_whole_disk_image === false;
+  return partitions && "root_uuid_or_disk_id" in internal && option !== "local";
+}
+
+/** A capability in lower case, or null. `instance_info` has an object or its JSON text. */
+function capabilityIn({ capabilities: value = null }: JsonObject, name: string): string | null {
+  const parsed = typeof value === "string" ? parsedJson(value) : value;
+  return (
+    capabilitiesOf(isObject(parsed) ? parsed : value)
+      .get(name)
+      ?.toLowerCase() ?? null
+  );
 }

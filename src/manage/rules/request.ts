@@ -82,3 +82,36 @@ export function repeatedFaults(all: readonly ManageRequest[]): readonly string[]
     ),
   ];
 }
+
+/** Why `ZONE:HOST:NODE` does not name this node, or null. */
+export function zoneFault(zone: string | null, node: string): string | null {
+  if (zone?.includes(":") !== true) return null;
+  const parts = zone.split(":");
+  const [, host = "", zoneNode = ""] = parts;
+  if (parts.length !== 3 || host === "")
+    return `availability_zone ${zone} is neither ZONE nor ZONE:HOST:NODE`;
+  return zoneNode.toLowerCase() === node
+    ? null
+    : `availability_zone ${zone} has a node other than ${node}`;
+}
+
+/** The zone's name; null without one, or for Nova's default zone. */
+export function nameOfZone(zone: string | null): string | null {
+  const [name = ""] = (zone ?? "").split(":");
+  // Nova reports the name of another default zone.
+  return name === "" || name === "nova" ? null : name;
+}
+
+/**
+ * Why Nova cannot create a server in the zone, or null.
+ *
+ * @param zones zones and whether they are available
+ * @source nova 26: compute/api.py, create: "The requested availability zone is not available"
+ */
+export function noZone(zone: string, zones: ReadonlyMap<string, boolean>): string | null {
+  const available = zones.get(zone);
+  if (available === true) return null;
+  return available === false
+    ? `every nova-compute of availability_zone ${zone} is disabled`
+    : `Nova has no availability_zone ${zone}; it has ${[...zones.keys()].join(", ") || "none"}`;
+}

@@ -4,7 +4,7 @@ import type { ManageRequest, NetworkPorts, RunningNode } from "../../model/ironi
 import { masked } from "../../model/ironic/masked.ts";
 import { createAjv } from "../../model/json-schema/schemas.ts";
 import type { Reply } from "../../model/served.ts";
-import type { RequestedRule } from "../../serving/rules/policy-read.ts";
+import type { RequestedRule } from "../../serving/rules/policy.ts";
 import type { FaultKind } from "./criteria.ts";
 
 /** The requested action; `nowhere`: unknown path. */

@@ -26,7 +26,7 @@ import {
   maintenanceFor,
   marked,
   recordInUse,
-} from "./manage-nova-marks.ts";
+} from "./manage-nova-create.ts";
 import {
   detachedPorts,
   portsAgainst,

@@ -12,7 +12,7 @@ import {
   recordOf,
   unseen,
 } from "./manage-acts.ts";
-import type { ServerMaking } from "./manage-nova-marks.ts";
+import type { ServerMaking } from "./manage-nova-create.ts";
 
 type PortClients = Pick<NovaClients, "network">;
 

@@ -6,8 +6,7 @@ import { type NovaServer, unsure } from "../../systems/nova-api/server-state.ts"
 import { pause } from "../../systems/openstack/passing.ts";
 import type { NovaClients } from "../nova-clients.ts";
 import { isFinished, type ManageChange, recordOf } from "./manage-acts.ts";
-import { MOST_READS } from "./manage-nova-create.ts";
-import { maintenanceFor, type ServerMaking } from "./manage-nova-marks.ts";
+import { MOST_READS, maintenanceFor, type ServerMaking } from "./manage-nova-create.ts";
 import { portsAgainst } from "./manage-nova-ports.ts";
 
 export type Back = ManageChange & Pick<ServerMaking, "clients" | "before" | "begin">;

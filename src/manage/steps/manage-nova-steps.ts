@@ -21,14 +21,17 @@ import {
   recordOf,
 } from "./manage-acts.ts";
 import {
+  anothers,
   create,
   isAsMachine,
   madeWith,
+  maintenanceFor,
+  marked,
   offered,
   otherPorts,
+  type ServerMaking,
   statusFor,
 } from "./manage-nova-create.ts";
-import { anothers, maintenanceFor, marked, type ServerMaking } from "./manage-nova-marks.ts";
 import { portRestored, portsFreed, requiresBinding } from "./manage-nova-ports.ts";
 
 interface ServerStep {

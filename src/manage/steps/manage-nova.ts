@@ -16,15 +16,15 @@ import {
   serverRecord,
   traitsIn,
 } from "./manage-acts.ts";
-import { differsFromStart } from "./manage-nova-create.ts";
 import {
   anothers,
+  differsFromStart,
   isInUse,
   maintenanceFor,
   marked,
   recordInUse,
   type ServerMaking,
-} from "./manage-nova-marks.ts";
+} from "./manage-nova-create.ts";
 import { FORWARD } from "./manage-nova-steps.ts";
 import { blocked, blockedBy, type ManagePosition, NO_NODE, NONE } from "./manage-positions.ts";
 

@@ -1,4 +1,4 @@
-import { isObject } from "../../lib/json.ts";
+import { objectOf, parsedJson } from "../../lib/json.ts";
 import {
   decoded,
   faultReply,
@@ -8,10 +8,38 @@ import {
   type ServedRequest,
   type TokenOwner,
 } from "../../model/served.ts";
-import { type Ident, identOf } from "../../serving/rules/ident.ts";
+import type { RequestedRule } from "../../serving/rules/policy.ts";
+import { type Ident, identOf } from "../../serving/rules/upstream.ts";
+
+const ROOT = "os_compute_api:os-baremetal-nodes";
+
+/**
+ * The policy rules that Nova checks for this API. Comments name the releases of a rule.
+ *
+ * @source nova juno through stable/2026.1, policies/baremetal_nodes.py
+ */
+export const REQUESTED = { list: requestedRule("list"), show: requestedRule("show") } as const;
+
+function requestedRule(action: "list" | "show"): RequestedRule {
+  const today = `${ROOT}:${action}`;
+  return {
+    names: [
+      today,
+      // Kilo through Ussuri, then deprecated.
+      ROOT,
+      // The v2 API, Juno through Mitaka.
+      "compute_extension:baremetal_nodes",
+    ],
+    inCode: {
+      [today]: "rule:context_is_admin or rule:admin_api",
+      [ROOT]: "rule:admin_api", // Newton through Ussuri
+      [`${ROOT}:discoverable`]: "@", // Newton, Ocata
+    },
+  };
+}
 
 export interface ProxyRules {
-  readonly allows: (rule: "list" | "show", who: TokenOwner) => boolean;
+  readonly allows: (rule: RequestedRule, who: TokenOwner) => boolean;
   /** Refuse writes with Nova's own messages instead of the 404 of the upgrade specification. */
   readonly novaCompat: boolean;
   /** Whether the project in the path must match the token's project. */
@@ -78,6 +106,7 @@ function malformed(version: string): string {
  * The upgrade specification requires 404 for every body and role. Nova itself answers 400.
  *
  * @returns `first`: this refusal precedes the checks of version and project
+ * @source nova@26.2.2 api/openstack/compute/baremetal_nodes.py, api/openstack/wsgi.py action_peek, _process_stack
  */
 function refusedWrite(
   { do: action }: NodeCommand,
@@ -87,8 +116,14 @@ function refusedWrite(
 ): { readonly reply: Reply; readonly first: boolean } | null {
   if (action !== "create" && action !== "delete" && action !== "action") return null;
   if (!novaCompat) return { reply: faultReply(404, NOT_FOUND, fields), first: true };
-  const { unread, message } = novaRefusal(action, body.toString("utf8"));
-  return { reply: faultReply(400, message, fields), first: unread };
+  const name = action === "action" ? actionOf(body.toString("utf8")) : null;
+  const instead = action === "action" ? ACTIONS.get(name ?? "") : `node-${action}`;
+  const unknown = name === null ? "Malformed request body" : `There is no such action: ${name}`;
+  const message =
+    instead === undefined
+      ? unknown
+      : `Command Not supported. Please use Ironic command ${instead} to perform this action.`;
+  return { reply: faultReply(400, message, fields), first: instead === undefined };
 }
 
 function refusedProject(
@@ -110,8 +145,8 @@ function allowed(
   fields: Reply["fields"],
 ): ProxyDecision {
   const rule = command.do === "list" ? "list" : "show";
-  if (!allows(rule, who)) {
-    const refused = `Policy doesn't allow os_compute_api:os-baremetal-nodes:${rule} to be performed.`;
+  if (!allows(REQUESTED[rule], who)) {
+    const refused = `Policy doesn't allow ${ROOT}:${rule} to be performed.`;
     return faultReply(403, refused, fields);
   }
   if (!("id" in command)) return { do: "list", fields };
@@ -159,46 +194,16 @@ function modern(header: string | undefined): string | undefined {
   return compute.findLast(([, version]) => version !== undefined)?.[1];
 }
 
-/** The Ironic commands that Nova's refusals recommend. */
-const INSTEAD = {
-  create: "node-create",
-  delete: "node-delete",
-  add_interface: "port-create",
-  remove_interface: "port-delete",
-} as const;
-
-/**
- * Nova's 400 message for a write.
- *
- * @returns `unread`: Nova refuses before it checks project and version
- * @source nova@26.2.2 api/openstack/compute/baremetal_nodes.py, api/openstack/wsgi.py action_peek, _process_stack
- */
-function novaRefusal(
-  action: Extract<NodeCommand["do"], "create" | "delete" | "action">,
-  body: string,
-): { readonly unread: boolean; readonly message: string } {
-  if (action !== "action") return unsupported(INSTEAD[action]);
-  const actionName = actionOf(body);
-  if (actionName === null) return { unread: true, message: "Malformed request body" };
-  return actionName === "add_interface" || actionName === "remove_interface"
-    ? unsupported(INSTEAD[actionName])
-    : { unread: true, message: `There is no such action: ${actionName}` };
-}
-
-function unsupported(command: string): ReturnType<typeof novaRefusal> {
-  const message = `Command Not supported. Please use Ironic command ${command} to perform this action.`;
-  return { unread: false, message };
-}
+/** The Ironic commands that Nova's refusals of an action recommend. */
+const ACTIONS = new Map([
+  ["add_interface", "port-create"],
+  ["remove_interface", "port-delete"],
+]);
 
 /** @returns null if the body is not an object with one key */
 function actionOf(body: string): string | null {
-  try {
-    const parsed: unknown = JSON.parse(body);
-    const [name, ...rest] = isObject(parsed) ? Object.keys(parsed) : [];
-    return rest.length > 0 ? null : (name ?? null);
-  } catch {
-    return null;
-  }
+  const [name, ...rest] = Object.keys(objectOf(parsedJson(body)));
+  return rest.length > 0 ? null : (name ?? null);
 }
 
 interface NodeRoute {

@@ -1,9 +1,8 @@
 import { isObject, type JsonObject, parsedJson } from "../../lib/json.ts";
 import type { RefusalCode } from "../../lib/refusals.ts";
 import { decoded, type HeaderFields, mediaFault, type ServedRequest } from "../../model/served.ts";
-import { type Ident, identOf } from "../../serving/rules/ident.ts";
-import type { RequestedRule } from "../../serving/rules/policy-read.ts";
-import type { Range } from "../../serving/rules/upstream.ts";
+import type { RequestedRule } from "../../serving/rules/policy.ts";
+import { type Ident, identOf, type Range } from "../../serving/rules/upstream.ts";
 
 export const SWITCHED = /^\/v1\/nodes\/([^/]+)\/switchover\/?$/;
 

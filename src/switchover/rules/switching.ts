@@ -96,10 +96,3 @@ export interface SwitchTimes {
   /** The proof, from the first hard power off. */
   readonly proof: number;
 }
-
-export interface SwitchStepRow {
-  readonly step: string;
-  readonly call: string;
-  readonly before: string;
-  readonly after: string;
-}

@@ -6,9 +6,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { TokenOwner } from "../../../src/model/served.ts";
-import { REQUESTED } from "../../../src/proxy/rules/policy.ts";
-import { allows } from "../../../src/serving/rules/policy-allows.ts";
-import { readPolicy } from "../../../src/serving/rules/policy-read.ts";
+import { REQUESTED } from "../../../src/proxy/rules/decide.ts";
+import { allows, readPolicy } from "../../../src/serving/rules/policy.ts";
 import { cloudPrograms } from "../../lab/cloud/programs.ts";
 import { callers, policies } from "../../support/policies.ts";
 

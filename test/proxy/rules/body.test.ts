@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { listedNode, nodeView } from "../../../src/proxy/proxy-requests.ts";
+import { listedNode, nodeView } from "../../../src/proxy/rules/nodes.ts";
 import { holds } from "../../support/seeded.ts";
 import { NODE } from "./asked.ts";
 

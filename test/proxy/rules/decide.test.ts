@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { HeaderFields, TokenOwner } from "../../../src/model/served.ts";
-import { decide, type ProxyRules } from "../../../src/proxy/rules/decide.ts";
+import { decide, type ProxyRules, REQUESTED } from "../../../src/proxy/rules/decide.ts";
 import { anyText } from "../../support/any-text.ts";
 import { holds } from "../../support/seeded.ts";
 import { ADMIN, asked, MEMBER, NODE, PROJECT, RULES } from "./asked.ts";
@@ -114,7 +114,7 @@ test("who is not allowed to is told by which rule, and the other rule is not his
   assert.deepEqual(outcome(`GET ${BASE}`, { who: MEMBER }), says("list"));
   assert.deepEqual(outcome(`GET ${BASE}/${NODE}`, { who: MEMBER }), says("show"));
   assert.deepEqual(outcome(`GET ${BASE}/no%20node`, { who: MEMBER }), says("show"));
-  const rules = { allows: (rule: string) => rule === "list" };
+  const rules = { allows: (rule: object) => rule === REQUESTED.list };
   assert.equal(outcome(`GET ${BASE}`, { rules }), "list");
   assert.deepEqual(outcome(`GET ${BASE}/${NODE}`, { rules }), says("show"));
 });

@@ -5,11 +5,7 @@ import fc from "fast-check";
 import { capabilitiesOf } from "../../../src/lib/capabilities.ts";
 import { type JsonObject, objectOf } from "../../../src/lib/json.ts";
 import type { IdenticalDoc, NodeDetail } from "../../../src/model/switchover.ts";
-import {
-  differences,
-  differenceText,
-  hardwareKey,
-} from "../../../src/switchover/rules/identical.ts";
+import { differences, differenceText, hardwareKey } from "../../../src/switchover/rules/spares.ts";
 import { holds } from "../../support/seeded.ts";
 import { MACHINE, SPARE, telling } from "./whole.ts";
 

@@ -1,4 +1,5 @@
 import { MigrationError } from "../lib/error.ts";
+import type { Json, JsonObject } from "../lib/json.ts";
 import type { ManageClients } from "../migrate/open/services.ts";
 import { FAKE } from "../model/ironic/fake-hardware.ts";
 import {
@@ -79,9 +80,9 @@ export async function openAdapter(
   entries: Entries,
   requested: ServerWishes | "allocation" | null,
 ): Promise<Adapter> {
-  const recorded = adapterIn(entries);
-  const kind = requested === null ? recorded : requested === "allocation" ? requested : "nova";
-  if (kind !== null) checkAdapter(entries, kind);
+  const wished = requested === "allocation" ? requested : "nova";
+  const kind = requested === null ? recordedIn(entries)?.adapter : wished;
+  checkAdapter(entries, kind);
   if (kind !== "nova") return allocationAdapter(clients);
   const novaClients = await openNovaClients(
     clients,
@@ -105,9 +106,18 @@ export async function openAdapter(
   };
 }
 
-function adapterIn(entries: Entries): string | null {
-  const began = targetOf(entries, MANAGE);
-  return began === undefined ? null : String(began.target.adapter);
+function recordedIn(entries: Entries): JsonObject | undefined {
+  return targetOf(entries, MANAGE)?.target;
+}
+
+/** @throws MigrationError N2I-E300 if the run uses another Ironic */
+export function checkSameIronic(entries: Entries, address: string): void {
+  const recorded = recordedIn(entries)?.address ?? address;
+  if (recorded === address) return;
+  throw new MigrationError(
+    "N2I-E300",
+    `this run manages machines of ${String(recorded)}, but the command uses ${address}`,
+  );
 }
 
 /**
@@ -115,7 +125,7 @@ function adapterIn(entries: Entries): string | null {
  * N2I-E300
  */
 function checkProject(entries: Entries, project: string | null): void {
-  const recorded = targetOf(entries, MANAGE)?.target.project;
+  const recorded = recordedIn(entries)?.project;
   if (typeof recorded !== "string" || project === null || recorded === project) return;
   throw new MigrationError(
     "N2I-E300",
@@ -128,9 +138,9 @@ function checkProject(entries: Entries, project: string | null): void {
 }
 
 /** Rollback handles one kind of record. @throws MigrationError N2I-E100 for another kind */
-export function checkAdapter(entries: Entries, kind: string): void {
-  const recorded = adapterIn(entries);
-  if (recorded === null || kind === recorded) return;
+export function checkAdapter(entries: Entries, kind: Json | undefined): void {
+  const recorded = recordedIn(entries)?.adapter;
+  if (recorded === undefined || kind === recorded) return;
   throw new MigrationError(
     "N2I-E100",
     recorded === "nova"

@@ -20,7 +20,7 @@ export function managedIn(entries: Entries) {
   );
 }
 
-export function changeBack(id: string, started: StartedChange) {
+function changeBack(id: string, started: StartedChange) {
   const { server, name, acts } = actsOf(id, started);
   const back = started.back === true && { back: true as const };
   const change: ManageChange = { id, server, acts, request: null, open: started.open, ...back };

@@ -9,7 +9,7 @@ import {
   type ManageRequest,
   type ServerWishes,
 } from "../model/ironic/manage.ts";
-import { type Entries, targetOf } from "../model/journal.ts";
+import type { Entries } from "../model/journal.ts";
 import type { RestOptions } from "../run/cloud.ts";
 import { closing, type Keep } from "../run/databases.ts";
 import { readJournal } from "../run/files/journal.ts";
@@ -18,7 +18,7 @@ import { saveOptions } from "../run/saved-options.ts";
 import { withSession } from "../run/session.ts";
 import type { Sink } from "../run/sink.ts";
 import { readNics, readUuids } from "../systems/ironic-api/running.ts";
-import { type Adapter, openAdapter } from "./manage-adapter.ts";
+import { type Adapter, checkSameIronic, openAdapter } from "./manage-adapter.ts";
 import { type InspectedRows, type Notify, perform, recordIn, rowOf } from "./manage-perform.ts";
 import { managedIn } from "./manage-run.ts";
 import { nameOfZone, noZone, repeatedFaults, requestFaults, zoneFault } from "./rules/request.ts";
@@ -92,16 +92,6 @@ function withUnreached(changes: readonly ManageChange[], done: Managed): Managed
     (change) => reached.get(change.id) ?? rowOf(change, "not reached", null, [reason]),
   );
   return { ...done, rows };
-}
-
-/** @throws MigrationError N2I-E300 if the run uses another Ironic */
-export function checkSameIronic(entries: Entries, address: string): void {
-  const began = targetOf(entries, MANAGE);
-  if (began === undefined || began.target.address === address) return;
-  throw new MigrationError(
-    "N2I-E300",
-    `this run manages machines of ${String(began.target.address)}, but the command uses ${address}`,
-  );
 }
 
 async function wouldBe(

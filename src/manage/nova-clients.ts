@@ -26,7 +26,7 @@ import { openOffers } from "../systems/nova-api/allocations.ts";
 import type { NovaServer } from "../systems/nova-api/server-state.ts";
 import { openServers, type ServerRequest } from "../systems/nova-api/servers.ts";
 import type { NetworkService } from "../systems/openstack/neutron-ports.ts";
-import { networkOf, portsOf } from "./record-client.ts";
+import { portsOf, requiredNetwork } from "./record-client.ts";
 import { MARK, rejectionReasons } from "./rules/criteria.ts";
 import { imageFor, novaRejections } from "./rules/nova.ts";
 import {
@@ -75,7 +75,7 @@ export async function openNovaClients(
     return pending;
   };
   /** Fails if Neutron's URL is unknown. */
-  const network = networkOf(clients);
+  const network = () => requiredNetwork(clients);
   const opened: Opened = { clients, request, servers, offers, hardware, readService, network };
   const clock: Clock = { now: Date.now, sleep };
   return {

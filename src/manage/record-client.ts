@@ -12,7 +12,6 @@ import { createAllocations, readAllocation } from "../systems/ironic-api/allocat
 import { inFlight } from "../systems/ironic-api/pool.ts";
 import { readCompared, readRunning, readSeveral } from "../systems/ironic-api/running.ts";
 import { checkMinor } from "../systems/ironic-api/service.ts";
-import type { NetworkService } from "../systems/openstack/neutron-ports.ts";
 import { MARK } from "./rules/criteria.ts";
 
 export type RecordClient = ReturnType<typeof allocationClient>;
@@ -26,7 +25,6 @@ export type RecordClient = ReturnType<typeof allocationClient>;
  */
 export function allocationClient({ service, network }: ManageClients) {
   checkMinor(service, "allocation");
-  const neutron = networkOf({ network });
   /** @param server of its record. Null if none can exist yet */
   const read = async (
     id: string,
@@ -65,7 +63,7 @@ export function allocationClient({ service, network }: ManageClients) {
     },
     async bind(port: string, from: readonly PortDevice[], to: PortDevice) {
       await failpoint("rest.before");
-      const reason = await (await neutron()).bind(port, from, to);
+      const reason = await (await requiredNetwork({ network })).bind(port, from, to);
       await failpoint("rest.after");
       return reason;
     },
@@ -86,21 +84,16 @@ export async function portsOf(
   const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
   const ids = new Set([...vifs, ...bound, ...more]);
   if (ids.size === 0) return new Map();
-  const neutron = bound.length > 0 ? await networkOf({ network })() : await network();
+  const neutron = bound.length > 0 ? await requiredNetwork({ network }) : await network();
   return (await neutron?.ports(ids)) ?? null;
 }
 
 /** Neutron, if it is required. @throws MigrationError N2I-E106 */
-export function networkOf({
-  network,
-}: Pick<ManageClients, "network">): () => Promise<NetworkService> {
-  return async () => {
-    const found = await network();
-    if (found !== null) return found;
-    throw new MigrationError(
-      "N2I-E106",
-      "no Neutron endpoint is known, but Neutron ports are specified",
-      { fix: "Use --os-cloud, or set OS_NETWORK_ENDPOINT_OVERRIDE." },
-    );
-  };
+export async function requiredNetwork({ network }: Pick<ManageClients, "network">) {
+  const found = await network();
+  if (found !== null) return found;
+  const text = "no Neutron endpoint is known, but Neutron ports are specified";
+  throw new MigrationError("N2I-E106", text, {
+    fix: "Use --os-cloud, or set OS_NETWORK_ENDPOINT_OVERRIDE.",
+  });
 }

@@ -16,8 +16,7 @@ import {
   signalsOf,
 } from "../serving/serve.ts";
 import { openHttp } from "../systems/openstack/http.ts";
-import { checkSameIronic } from "./manage.ts";
-import { allocationAdapter, checkAdapter } from "./manage-adapter.ts";
+import { allocationAdapter, checkAdapter, checkSameIronic } from "./manage-adapter.ts";
 import type { Notify } from "./manage-perform.ts";
 import { manageableAnswer } from "./manageable-requests.ts";
 import { MANAGEABLE, MANAGEABLE_RULES } from "./rules/served.ts";

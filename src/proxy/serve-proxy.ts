@@ -10,7 +10,7 @@ import {
 } from "../model/served.ts";
 import { processContext } from "../run/process-context.ts";
 import { openPlan, PLAN } from "../run/run.ts";
-import { ironicFor, openCallers, whose } from "../serving/caller.ts";
+import { ironicFor, openCallers, ranges, unanswered, whose } from "../serving/caller.ts";
 import { openPolicy } from "../serving/policy-file.ts";
 import {
   type Ident,
@@ -29,7 +29,6 @@ import {
   serveUntilStopped,
   signalsOf,
 } from "../serving/serve.ts";
-import { ranges, unanswered } from "../serving/versions.ts";
 import { MAXIMUM, MINIMUM } from "../systems/ironic-api/service.ts";
 import { openHttp } from "../systems/openstack/http.ts";
 import { BAREMETAL } from "../systems/openstack/kinds.ts";

@@ -11,7 +11,7 @@ import {
 import { closing } from "../run/databases.ts";
 import { lockRun, openRun } from "../run/files/run-folder.ts";
 import { processContext } from "../run/process-context.ts";
-import { type Asking, asCaller, openCallers, whose } from "../serving/caller.ts";
+import { type Asking, asCaller, openCallers, ranges, whose } from "../serving/caller.ts";
 import { openPolicy } from "../serving/policy-file.ts";
 import type { Ident } from "../serving/rules/upstream.ts";
 import {
@@ -21,7 +21,6 @@ import {
   serveUntilStopped,
   signalsOf,
 } from "../serving/serve.ts";
-import { ranges } from "../serving/versions.ts";
 import { readRunning } from "../systems/ironic-api/running.ts";
 import { checkMinor } from "../systems/ironic-api/service.ts";
 import { openHttp } from "../systems/openstack/http.ts";

@@ -1,6 +1,5 @@
 import { MigrationError } from "../lib/error.ts";
 import { type RowVerdict, verdictsOf } from "../model/artefact.ts";
-import type { SkippedRow } from "../model/change.ts";
 import type { RestOptions } from "../run/cloud.ts";
 import { closing } from "../run/databases.ts";
 import { ENDED, type Rollback, type RollbackOptions, rollbackOf } from "../run/rollback.ts";
@@ -53,16 +52,15 @@ export function switchoverBack(options: BackOptions): Rollback {
           await closeTakenBack(run, session.now());
           const more = { now: session.clock.now, nova };
           const at = switchAt(service, plan, session.journal.entries, more);
-          const skipped: SkippedRow[] = [];
           const prove = () => fencedBy(options, at, plan.destination, session, sink);
-          const isComplete = await runBack(at, session, (some) => skipped.push(...some), prove);
+          const { skipped, isEnded } = await runBack(at, session, prove);
           reportSkipped(skipped);
           sink.result(
-            isComplete && skipped.length === 0
+            isEnded && skipped.length === 0
               ? `Rollback: ${nameIn(plan)} is in its former state.`
               : `Rollback: ${skipped.length} left.`,
           );
-          return isComplete ? ENDED : null;
+          return isEnded ? ENDED : null;
         },
         { afterWindow: true },
       ),

@@ -20,7 +20,6 @@ import {
   type JournalStep,
   type SwitchAt,
   type SwitchPosition,
-  switchBackPart,
   switchPart,
   taken,
 } from "./steps/switch-part.ts";
@@ -123,10 +122,9 @@ async function legOf(
   if (session.stopping()) return null;
   let last: SwitchPosition | null = null;
   const pace = { ...PACE, deadline: LONGEST + at.times.soft + at.times.proof };
-  const [direction, part, command] =
-    image === null
-      ? (["forward", switchPart(at, step), "node switchover"] as const)
-      : (["back", switchBackPart(at, step, image), "rollback"] as const);
+  const part = switchPart(at, step, image);
+  const [direction, command] =
+    image === null ? (["forward", "node switchover"] as const) : (["back", "rollback"] as const);
   const leg = { part, command, pace, changes: () => once([{ id: at.plan.source }]) };
   const { broke, stopped } = await runWindow(direction, leg, session, ({ position }) => {
     last = position;
@@ -140,21 +138,19 @@ async function legOf(
  * of another switchover is in conflict, the run stays open.
  *
  * @param prove gives other proof that the spare is off if its BMC does not, or null
- * @returns false after a signal
+ * @returns the skipped nodes; `isEnded`: false after a signal
  */
 export async function runBack(
   at: SwitchAt,
   session: WindowSession,
-  reportSkipped: (skipped: readonly SkippedRow[]) => void,
   prove: () => Promise<Fenced | null>,
-): Promise<boolean> {
-  const id = `node:${at.plan.source}`;
+): Promise<{ readonly skipped: readonly SkippedRow[]; readonly isEnded: boolean }> {
+  const reasons = new Set<string>();
+  const result = (isEnded: boolean) => ({
+    skipped: [...reasons].map((reason) => ({ id: `node:${at.plan.source}`, reason })),
+    isEnded,
+  });
   let [isComplete, areTheirs] = [true, false];
-  const reported = new Set<string>();
-  const reportReasons = (reasons: readonly string[]): void => {
-    reportSkipped(reasons.filter((one) => !reported.has(one)).map((one) => ({ id, reason: one })));
-    for (const one of reasons) reported.add(one);
-  };
   for (const step of switchSteps(at).toReversed()) {
     const started = switchedIn(session.journal.entries())?.started.get(step.name);
     const [image] = started?.observed ?? [];
@@ -166,13 +162,14 @@ export async function runBack(
       at.fence.spare = await prove();
       if (at.fence.spare !== null) ended = await legOf(at, again(at, step), session, image);
     }
-    if (ended === null) return false;
-    reportReasons(ended.reasons);
+    if (ended === null) return result(false);
+    for (const reason of ended.reasons) reasons.add(reason);
     if (ended.isTheirs === true) areTheirs = true;
     else if (ended.is !== "after" && (!isMarkStep || ended.reasons.length > 0)) isComplete = false;
   }
-  if (!isComplete) reportReasons((await orNull(remainingMarks(at))) ?? []);
-  return true;
+  if (!isComplete)
+    for (const reason of (await orNull(remainingMarks(at))) ?? []) reasons.add(reason);
+  return result(true);
 }
 
 /** Removes this run's marks without ending the step in the journal. */

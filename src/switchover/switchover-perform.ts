@@ -2,7 +2,6 @@ import type { WindowSession } from "../engine/window.ts";
 import { MigrationError, orMessage } from "../lib/error.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { inOrder } from "../lib/streams.ts";
-import type { SkippedRow } from "../model/change.ts";
 import type { RestOptions } from "../run/cloud.ts";
 import { askFence } from "../run/fence-command.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
@@ -122,12 +121,9 @@ async function failed(
   if (switched !== null && isPastReturn(switched))
     throw new MigrationError("N2I-E390", `${step.name}: ${text}${offRecord(at)}`);
   const wasReported = at.recordsOf("switchover-power").length > 0;
-  const skipped: SkippedRow[] = [];
   // The fence command is for the source and proves nothing about the spare.
   const unfenced = (): Promise<null> => Promise.resolve(null);
-  const isBack = await afterMarks(at, session, () =>
-    runBack(at, session, (some) => skipped.push(...some), unfenced),
-  );
+  const { skipped, isEnded } = await afterMarks(at, session, () => runBack(at, session, unfenced));
   if (skipped.length > 0)
     throw new MigrationError(
       "N2I-E301",
@@ -136,15 +132,11 @@ async function failed(
         fix: `Resolve the items listed, then: ${nextCommand("rollback", { run: run.path }, { all: true })}`,
       },
     );
-  if (!isBack) return;
+  if (!isEnded) return;
   const isLate = taken === undefined || (wasReported && code !== undefined);
-  const refusalCode = code ?? "N2I-E381";
+  const finalCode = isLate && code !== "N2I-E211" ? "N2I-E389" : (code ?? "N2I-E381");
   const isLost = at.plan.picked && taken === "destination";
-  throw new MigrationError(
-    isLate && code !== "N2I-E211" ? "N2I-E389" : refusalCode,
-    text,
-    isLost ? { fix: AGAIN } : {},
-  );
+  throw new MigrationError(finalCode, text, isLost ? { fix: AGAIN } : {});
 }
 
 const AGAIN = "The switchover was rolled back. Run the command again to choose a different spare.";
@@ -209,15 +201,14 @@ export async function faultsOf(at: SwitchAt): Promise<readonly SwitchFact[]> {
     [`validation of ${plan.destination}`, invalid.join("; ") || null],
     [`source ${plan.source}`, unlike(source, { instance_uuid: null, ...reason, ...off })],
     ...owned,
-    [
-      `VIFs of ${plan.destination}`,
-      missing.length > 0 ? `without ${missing.join(", ")}` : null,
-    ],
+    [`VIFs of ${plan.destination}`, missing.length > 0 ? `without ${missing.join(", ")}` : null],
     ...(await serverFacts(at)),
-    ...[source, destination].map((node): SwitchFact => [
-      `mark of ${String(node.uuid)}`,
-      markOf(node) === undefined ? null : "it was not removed",
-    ]),
+    ...[source, destination].map(
+      (node): SwitchFact => [
+        `mark of ${String(node.uuid)}`,
+        markOf(node) === undefined ? null : "it was not removed",
+      ],
+    ),
   ];
 }
 
@@ -235,8 +226,6 @@ async function serverFacts({ plan, nova }: SwitchAt): Promise<readonly SwitchFac
 function unlike(node: JsonObject, expected: JsonObject): string | null {
   const whys = Object.entries(expected)
     .filter(([name, value]) => (node[name] ?? null) !== value)
-    .map(
-      ([name, value]) => `${name} is ${String(node[name] ?? null)}, expected ${String(value)}`,
-    );
+    .map(([name, value]) => `${name} is ${String(node[name] ?? null)}, expected ${String(value)}`);
   return whys.join("; ") || null;
 }

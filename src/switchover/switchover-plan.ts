@@ -241,15 +241,12 @@ export function listSpares(
       note(
         `${counted(unusable.length, "node")} in manageable or enroll cannot be a spare: ${listed(unusable, NAMES)}`,
       );
-    return need !== undefined && isShort(classes, need, note);
+    const least = need ?? 0;
+    const short = classes.filter(({ candidates }) => candidates.length < least);
+    for (const { example, machines, candidates, nearest } of short)
+      note(
+        `${nodeName(example)}${machines > 1 ? ` and ${machines - 1} like it` : ""}: ${candidates.length} of ${counted(least, "spare")}${nearest === null ? "" : `; the closest is ${nodeName(nearest.spare)}: ${nearest.reason}`}`,
+      );
+    return short.length > 0;
   });
-}
-
-function isShort(all: readonly SpareClass[], need: number, note: (text: string) => void): boolean {
-  const short = all.filter(({ candidates }) => candidates.length < need);
-  for (const { example, machines, candidates, nearest } of short)
-    note(
-      `${nodeName(example)}${machines > 1 ? ` and ${machines - 1} like it` : ""}: ${candidates.length} of ${counted(need, "spare")}${nearest === null ? "" : `; the closest is ${nodeName(nearest.spare)}: ${nearest.reason}`}`,
-    );
-  return short.length > 0;
 }

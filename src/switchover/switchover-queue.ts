@@ -6,7 +6,6 @@ import { readJournal } from "../run/files/journal.ts";
 import { nextCommand } from "../run/next.ts";
 import { inRun } from "../run/run.ts";
 import { withSession } from "../run/session.ts";
-import type { SwitchoverView } from "./rules/served.ts";
 import type { Switchover } from "./rules/switching.ts";
 import { NO_NOVA, type SwitchClients } from "./switchover-nova.ts";
 import {
@@ -88,7 +87,7 @@ export async function openSwitchings(at: SwitchingsAt) {
           source_name === name && target === node && source !== node,
       )?.plan,
     /** The node's newest switchover as source, otherwise as target, or null. */
-    async newest(node: string): Promise<SwitchoverView | null> {
+    async newest(node: string) {
       const found =
         all.findLast(({ plan }) => plan.source === node) ??
         all.findLast(({ target }) => target === node);
@@ -111,7 +110,7 @@ async function workOn(
   const { report } = at;
   const { source, id } = accepted.plan;
   try {
-    await writeOutcome(accepted, null);
+    await writeOutcome(accepted.run, null);
     // From the second attempt on, a switchover that did not start is planned again.
     for (let tries = 1; ; tries += 1) {
       const broke = await once(at, accepted, tries === 1 ? plan : null);
@@ -162,12 +161,11 @@ async function once(
   try {
     await inRun(path, "node switchover", { kind: "switchover" }, async (run) => {
       // The switchover was rolled back while it waited.
-      if ((await outcomeOf({ run })) !== null) return;
+      if ((await outcomeOf(run)) !== null) return;
       const { entries } = await readJournal(run);
       checkSwitchClients(entries, clients.service.identity.address);
       const first = switchedIn(entries)?.plan ?? plan ?? (await planAgain(at, accepted));
-      if (first.server !== null && clients.nova === null)
-        throw new MigrationError(...NO_NOVA);
+      if (first.server !== null && clients.nova === null) throw new MigrationError(...NO_NOVA);
       const act = { ...options, run: path, sourceConfirmedOff: false };
       const runClients = { ...clients, nova: first.server === null ? null : clients.nova };
       await withSession(
@@ -205,10 +203,10 @@ async function planAgain(
   );
 }
 
-function close(accepted: Accepted, { code, message }: MigrationError): Promise<void> {
+function close({ run }: Accepted, { code, message }: MigrationError): Promise<void> {
   const at = new Date().toISOString();
   const state = code === "N2I-E388" ? "WAIT_FENCE" : "FAILED";
-  return writeOutcome(accepted, { state, error: `${code} ${message}`, at });
+  return writeOutcome(run, { state, error: `${code} ${message}`, at });
 }
 
 const POLL_MS = 100;

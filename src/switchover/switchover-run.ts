@@ -11,7 +11,6 @@ import { formed } from "../run/files/journal-entries.ts";
 import { openRun, type RunFolder, readNote, writeNote } from "../run/files/run-folder.ts";
 import { checkKind, markKind } from "../run/files/run-kind.ts";
 import { nextCommand } from "../run/next.ts";
-import type { SwitchoverView } from "./rules/served.ts";
 import {
   type ServerLocation,
   STEP_NAMES,
@@ -218,20 +217,17 @@ interface Outcome {
   readonly at: string;
 }
 
-export async function writeOutcome(
-  { run }: Pick<Accepted, "run">,
-  outcome: Outcome | null,
-): Promise<void> {
+export async function writeOutcome(run: RunFolder, outcome: Outcome | null): Promise<void> {
   await writeNote(run, OUTCOME, outcome === null ? null : { ...outcome });
 }
 
 /** Closes an accepted switchover that is rolled back: the service does not continue it. */
-export async function closeTakenBack(run: Accepted["run"], at: string): Promise<void> {
+export async function closeTakenBack(run: RunFolder, at: string): Promise<void> {
   if (Object.keys(objectOf(await readNote(run, NOTE))).length === 0) return;
-  await writeOutcome({ run }, { state: "FAILED", error: TAKEN_BACK, at });
+  await writeOutcome(run, { state: "FAILED", error: TAKEN_BACK, at });
 }
 
-export async function outcomeOf({ run }: Pick<Accepted, "run">): Promise<Outcome | null> {
+export async function outcomeOf(run: RunFolder): Promise<Outcome | null> {
   const { state, error, at } = objectOf(await readNote(run, OUTCOME));
   if (state !== "WAIT_FENCE" && state !== "FAILED") return null;
   return { state, error: String(error), at: String(at) };
@@ -242,7 +238,7 @@ export async function outcomeOf({ run }: Pick<Accepted, "run">): Promise<Outcome
  * @throws MigrationError N2I-E112
  */
 export async function isOpen(accepted: Accepted): Promise<boolean> {
-  if ((await outcomeOf(accepted)) !== null) return false;
+  if ((await outcomeOf(accepted.run)) !== null) return false;
   const { entries } = await readJournal(accepted.run);
   const switched = switchedIn(entries);
   return switched === null ? !wasStarted(entries) : !stateOf(switched).isDone;
@@ -255,13 +251,17 @@ function wasStarted(entries: Entries): boolean {
 const TAKEN_BACK =
   "N2I-E389 it was rolled back by a command, or by a service that ended before it recorded the reason";
 
-/** @param working its current error or null; absent: it is not in progress in this process */
+/**
+ * A switchover in an answer. `state` is the last one reached, or WAIT_FENCE, ROLLED_BACK, FAILED.
+ *
+ * @param working its current error or null; absent: it is not in progress in this process
+ */
 export async function switchoverView(
   accepted: Accepted,
   working?: { readonly error: string | null },
-): Promise<SwitchoverView> {
+) {
   const { entries } = await readJournal(accepted.run);
-  const outcome = working === undefined ? await outcomeOf(accepted) : null;
+  const outcome = working === undefined ? await outcomeOf(accepted.run) : null;
   const { plan, target, created_at } = accepted;
   const times = entries.flatMap((entry) => ("at" in entry ? [entry.at] : []));
   const updated_at = [created_at, ...times, ...(outcome === null ? [] : [outcome.at])]

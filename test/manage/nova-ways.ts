@@ -4,7 +4,7 @@ import { runWindow, type WindowSession } from "../../src/engine/window.ts";
 import { ONE_BY_ONE, type WindowLeg } from "../../src/engine/window-part.ts";
 import { MigrationError } from "../../src/lib/error.ts";
 import { once } from "../../src/lib/streams.ts";
-import { changeBack, managedIn } from "../../src/manage/manage-run.ts";
+import { changesBack, managedIn } from "../../src/manage/manage-run.ts";
 import { type NovaClients, openNovaClients } from "../../src/manage/nova-clients.ts";
 import type { ManageChange } from "../../src/manage/steps/manage-acts.ts";
 import { novaPart } from "../../src/manage/steps/manage-nova.ts";
@@ -157,9 +157,7 @@ export async function forwardBy(part: Part, session: WindowSession, server: stri
 /** Takes back what the run did. @returns nothing of one that died */
 export async function backBy(part: Part, run: RunFolder, lines?: number) {
   const ends: ManagePosition[] = [];
-  const changes: Leg["changes"] = (ours) =>
-    once([...ours].map(([id, one]) => changeBack(id, one).change));
-  const leg = { part, command: "rollback", pace: ONE_BY_ONE, changes };
+  const leg = { part, command: "rollback", pace: ONE_BY_ONE, changes: changesBack(() => true) };
   const act = async (session: WindowSession): Promise<void> => {
     const { broke } = await runWindow("back", leg, session, ({ position }) => ends.push(position));
     if (broke !== null) throw broke.cause ?? broke;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ranges } from "../../src/serving/versions.ts";
+import { ranges } from "../../src/serving/caller.ts";
 import { proxyScene } from "./scene.ts";
 import { PROJECT } from "./stand-ins.ts";
 

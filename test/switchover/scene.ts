@@ -123,19 +123,14 @@ export async function back(
   lines?: number,
   fence: Fenced | null = null,
 ): Promise<readonly string[]> {
-  const left: SkippedRow[] = [];
+  let left: readonly SkippedRow[] = [];
   await during(
     run,
     async (session) => {
       const plan = switchedIn(session.journal.entries())?.plan;
       if (plan === undefined) return;
       const at = atOf({ service, nova }, plan, session);
-      await runBack(
-        at,
-        session,
-        (some) => left.push(...some),
-        () => Promise.resolve(fence),
-      );
+      left = (await runBack(at, session, () => Promise.resolve(fence))).skipped;
     },
     lines,
   );
@@ -146,9 +141,7 @@ export async function faults({ service, run, nova }: Scene): Promise<readonly st
   const { entries } = await readJournal(run);
   const plan = switchedIn(entries)?.plan ?? PLAN;
   const at = switchAt(service, plan, () => entries, { nova: nova ?? null });
-  return (await faultsOf(at)).flatMap(([what, why]) =>
-    why === null ? [] : [`${what}: ${why}`],
-  );
+  return (await faultsOf(at)).flatMap(([what, why]) => (why === null ? [] : [`${what}: ${why}`]));
 }
 
 /** What a rollback says last, where it leaves something. */

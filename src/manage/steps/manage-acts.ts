@@ -1,12 +1,8 @@
 import type { StartedChange } from "../../engine/started.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
-import {
-  MANAGE,
-  type ManageRequest,
-  type PortDevice,
-  type ServerRecord,
-} from "../../model/ironic/manage.ts";
+import { MANAGE, type ManageRequest, type ServerRecord } from "../../model/ironic/manage.ts";
+import type { Formed, LineForm } from "../../model/journal.ts";
 import { formed } from "../../run/files/journal-entries.ts";
 
 export interface ManageChange {
@@ -23,58 +19,37 @@ export interface ManageChange {
   readonly back?: true;
 }
 
-/** A step in the journal, written before the change, with the replaced values. */
-export type Act =
-  | {
-      readonly step: "hold";
-      readonly server: string;
-      readonly name: string;
-      /** Former `instance_info.traits`; absent: none. */
-      readonly traits?: Json;
-      /** For a Nova server: the replaced fields of the node. */
-      readonly node?: JsonObject;
-      readonly flavor?: string;
-      readonly image?: string;
-    }
-  /** The values to restore: the first ones, or those that the user or Ironic `changed`. */
-  | ({
-      readonly step: "bind" | "changed";
-      readonly port: string;
-      /** Other fields that Nova overwrites. */
-      readonly more?: JsonObject;
-      /** Whether Neutron had bound the port. */
-      readonly bound?: boolean;
-    } & PortDevice)
-  /** The port was not changed, because another server had it. */
-  | { readonly step: "unbound"; readonly port: string }
-  | { readonly step: "made"; readonly uuid: string }
-  | { readonly step: PlainStep };
-
-/** Steps without values to restore. */
-const PLAIN = [
-  ...(["fake", "free", "state", "record", "power", "swap", "release"] as const),
-  ...(["out", "handed", "unhanded", "unmark"] as const),
-] as const;
-
-export type PlainStep = (typeof PLAIN)[number];
-
+/** The values to restore: the first ones, or those that the user or Ironic `changed`. */
 const PORT = {
   ...({ port: "text", device_id: "text", device_owner: "text" } as const),
+  /** Other fields that Nova overwrites, and whether Neutron had bound the port. */
   ...({ more: "object?", bound: "yes?" } as const),
-};
+} as const;
 
-/** Fields of the steps in the journal. */
-const FORMS: { readonly [step: string]: Parameters<typeof formed>[1] } = {
+/** The steps in the journal, with the replaced values. */
+const FORMS = {
   hold: {
+    /** Former `instance_info.traits`; absent: none. */
     ...({ server: "text", name: "text", traits: "json?" } as const),
+    /** For a Nova server: the replaced fields of the node. */
     ...({ node: "object?", flavor: "text?", image: "text?" } as const),
   },
-  bind: PORT,
-  changed: PORT,
+  ...{ bind: PORT, changed: PORT },
+  /** The port was not changed, because another server had it. */
   unbound: { port: "text" },
   made: { uuid: "text" },
-  ...Object.fromEntries(PLAIN.map((step) => [step, {}])),
-};
+  ...{ fake: {}, free: {}, state: {}, record: {}, power: {}, swap: {}, release: {} },
+  ...{ out: {}, handed: {}, unhanded: {}, unmark: {} },
+} as const;
+
+const FORM_OF = new Map<string, LineForm>(Object.entries(FORMS));
+
+type Acts = { [S in keyof typeof FORMS]: { readonly step: S } & Formed<(typeof FORMS)[S]> };
+
+/** A step, written before the change. */
+export type Act = Acts[keyof Acts];
+
+export type PlainStep = Exclude<keyof Acts, "hold" | "bind" | "changed" | "unbound" | "made">;
 
 /** Steps of the last record, because earlier ones are complete. @throws MigrationError N2I-E112 */
 export function actsOf(
@@ -84,7 +59,7 @@ export function actsOf(
   const location = `journal, ${MANAGE} of ${id}`;
   const acts = observed.map((one): Act => {
     const { step } = formed(one, { step: "text" }, location);
-    const form = Object.hasOwn(FORMS, step) ? FORMS[step] : undefined;
+    const form = FORM_OF.get(step);
     if (form === undefined)
       throw new MigrationError("N2I-E112", `${location}: unknown step ${JSON.stringify(step)}`);
     // The form of the step has checked its fields.

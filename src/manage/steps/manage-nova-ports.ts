@@ -40,7 +40,7 @@ export async function portsFreed(
       return `port ${id} belongs to ${device_owner || "device"} ${device_id} now`;
     const names = ["binding:host_id", "binding:profile", "dns_name"].filter((one) => one in port);
     const more = Object.fromEntries(names.map((one) => [one, port[one] ?? null]));
-    const bound = isBound(port) && { bound: true };
+    const bound = isBound(port) && { bound: true as const };
     await begin({ step: "bind", port: id, device_id, device_owner, more, ...bound });
     const hasDnsName = (port.dns_name ?? "") !== "";
     if (device_id === "" && !hasDnsName) continue;

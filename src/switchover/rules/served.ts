@@ -71,18 +71,14 @@ export function negotiatedOf(fields: HeaderFields, { least, most }: NonNullable<
   if (major === undefined) return refused(`Invalid value for ${VERSION} header`);
   const minor = Number(digits);
   const version = `${Number(major)}.${minor}`;
-  if (Number(major) !== 1)
-    return refused(
-      `Mutually exclusive versions requested. Version ${version} requested but not supported by this service. The supported version range is: ${range}.`,
-    );
-  if (minor < least || minor > most)
-    return refused(
-      `Version ${version} was requested but the minor version is not supported by this service. The supported version range is: ${range}.`,
-    );
-  if (minor < LEAST)
-    return refused(
-      `Version ${version} was requested, and a switchover needs 1.${LEAST} or later. The supported version range is: ${range}.`,
-    );
+  const other = `Version ${version} was requested`;
+  const reason =
+    (Number(major) !== 1 &&
+      `Mutually exclusive versions requested. Version ${version} requested but not supported by this service.`) ||
+    ((minor < least || minor > most) &&
+      `${other} but the minor version is not supported by this service.`) ||
+    (minor < LEAST && `${other}, and a switchover needs 1.${LEAST} or later.`);
+  if (reason !== false) return refused(`${reason} The supported version range is: ${range}.`);
   return { reason: null, fields: { ...both, [VERSION]: version } };
 }
 
@@ -108,35 +104,14 @@ export function bodyOf({ body, fields }: Pick<ServedRequest, "body" | "fields">)
 
 const LONGEST = 255;
 
-/** HTTP status of an error. @source facts/systems.md B3 */
-const STATUSES: { readonly [code in RefusalCode]?: number } = {
-  "N2I-E306": 404,
-  "N2I-E380": 409,
-  "N2I-E381": 409,
-  "N2I-E382": 400,
-  "N2I-E383": 400,
-  "N2I-E384": 400,
-  "N2I-E385": 400,
-  "N2I-E386": 400,
-  "N2I-E387": 400,
-  "N2I-E392": 400,
-};
+const BAD_REQUEST: ReadonlySet<RefusalCode> = new Set<RefusalCode>([
+  ...(["N2I-E382", "N2I-E383", "N2I-E384", "N2I-E385"] as const),
+  ...(["N2I-E386", "N2I-E387", "N2I-E392"] as const),
+]);
 
-/** After any other error, nothing has changed, and a retry may succeed. */
+/** After any other error (503), nothing has changed, and a retry may succeed. @source facts/systems.md B3 */
 export function statusOf(code: RefusalCode): number {
-  return STATUSES[code] ?? 503;
-}
-
-/** A switchover in an answer. Times are ISO 8601, UTC. */
-export interface SwitchoverView {
-  readonly id: string;
-  /** Node uuids. */
-  readonly source: string;
-  readonly target: string;
-  /** The last reached state, or WAIT_FENCE, ROLLED_BACK, FAILED. */
-  readonly state: string;
-  readonly step: string | null;
-  readonly error: string | null;
-  readonly created_at: string;
-  readonly updated_at: string;
+  if (code === "N2I-E306") return 404;
+  if (code === "N2I-E380" || code === "N2I-E381") return 409;
+  return BAD_REQUEST.has(code) ? 400 : 503;
 }

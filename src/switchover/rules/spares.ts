@@ -146,7 +146,7 @@ export function differences(
 }
 
 /** `properties.memory_mb: 16384 != 8192`. */
-export function differenceText({ field, source, destination }: HardwareDifference): string {
+function differenceText({ field, source, destination }: HardwareDifference): string {
   return `${field}: ${valueText(source)} != ${valueText(destination)}`;
 }
 

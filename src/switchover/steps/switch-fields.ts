@@ -6,11 +6,15 @@ import {
   type Switchover,
   type SwitchSide,
 } from "../rules/switching.ts";
-import { compared, field, forward, isSame, patchOf } from "./field-changes.ts";
 import { areVolumesOf, bothNodes, markOf, otherMark } from "./switch-guard.ts";
 import {
   blocked,
+  compared,
+  field,
+  forward,
+  isSame,
   next,
+  patchOf,
   REACHED,
   type SwitchAt,
   type SwitchPosition,

@@ -1,11 +1,19 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Position, WindowPart } from "../../engine/window-part.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import type { RefusalCode } from "../../lib/refusals.ts";
+import { inOrder } from "../../lib/streams.ts";
 import type { NovaStep, RowState } from "../../model/nova/nova-plan.ts";
-import { acceptedWrites, type NodeWrite, type switchCalls } from "../../systems/ironic-api/node.ts";
+import {
+  acceptedWrites,
+  type NodeWrite,
+  nodeCalls,
+  type switchCalls,
+} from "../../systems/ironic-api/node.ts";
 import type { openServerAllocations } from "../../systems/nova-api/allocations.ts";
 import type {
   Fenced,
+  NodeField,
   Switchover,
   SwitchSide,
   SwitchStepName,
@@ -101,45 +109,39 @@ export function next(todo: readonly Write[], image?: JsonObject, act?: () => voi
   return { is: "before", reasons: [], todo, ...more };
 }
 
-export function switchPart({ calls, recordsOf }: SwitchAt, step: JournalStep): SwitchPart {
-  const made = making(calls);
-  const imageOf = () => recordsOf(step.name)[0] ?? null;
-  return {
-    ...{ name: step.name, size: 1, overdue },
-    inspect: async () => [await step.inspect(imageOf())],
-    async perform(_change, { todo, image, acting }, begin) {
-      await begin(image ?? imageOf() ?? {});
-      acting?.();
-      for (const write of todo) {
-        const reason = await made(write);
-        if (reason !== null && write.mayRefuse !== true) return blocked(reason);
-      }
-      return afterCalls(await step.inspect(imageOf()));
-    },
-  };
-}
-
-/** The rollback of a step: changes by other users are kept and reported. */
-export function switchBackPart(
-  { calls }: SwitchAt,
-  { name, inspectBack }: JournalStep,
-  image: JsonObject,
+/**
+ * The part of a step or of its rollback, which keeps and reports the changes of other users.
+ *
+ * @param before the state before the step, for its rollback; null: forward
+ */
+export function switchPart(
+  { calls, recordsOf }: SwitchAt,
+  { name, inspect, inspectBack }: JournalStep,
+  before: JsonObject | null,
 ): SwitchPart {
-  if (inspectBack === undefined) throw new Error(`${name} has no rollback`);
   const made = making(calls);
+  const imageOf = () => recordsOf(name)[0] ?? null;
+  const read = async (): Promise<SwitchPosition> => {
+    if (before === null) return inspect(imageOf());
+    if (inspectBack === undefined) throw new Error(`${name} has no rollback`);
+    return inspectBack(before);
+  };
   return {
-    ...{ name, size: 1, overdue, keepsBack: true },
-    inspect: async () => [await inspectBack(image)],
-    async perform(_change, { todo, reasons: earlier, image: proof, acting }, begin) {
-      await begin(proof);
+    ...{ name, size: 1, overdue, ...(before !== null && { keepsBack: true }) },
+    inspect: async () => [await read()],
+    async perform(_change, { todo, reasons: earlier, image, acting }, begin) {
+      await begin(before === null ? (image ?? imageOf() ?? {}) : image);
       acting?.();
       const reasons: string[] = [];
       for (const write of todo) {
-        const one = await made(write);
-        if (one !== null) reasons.push(one);
+        const reason = await made(write);
+        if (reason === null || write.mayRefuse === true) continue;
+        if (before === null) return blocked(reason);
+        reasons.push(reason);
       }
       if (reasons.length > 0) return blocked(...new Set([...earlier, ...reasons]));
-      return afterCalls(await inspectBack(image));
+      const reached = await read();
+      return reached.is === "before" ? { ...reached, is: "partway" } : reached;
     },
   };
 }
@@ -155,12 +157,96 @@ function making(calls: SwitchAt["calls"]): (write: Write) => Promise<string | nu
   };
 }
 
-function afterCalls(reached: SwitchPosition): SwitchPosition {
-  return reached.is === "before" ? { ...reached, is: "partway" } : reached;
-}
-
 function overdue({ id }: SwitchChange, { reasons }: SwitchPosition): SwitchPosition {
   return blocked(
     `it takes too long for node ${id}${reasons.length > 0 ? `: ${reasons.join("; ")}` : ""}`,
   );
+}
+
+export function field(
+  side: SwitchSide,
+  path: NodeField["path"],
+  before: Json | undefined,
+  after: Json | undefined,
+): NodeField {
+  return { side, path, before: before ?? undefined, after: after ?? undefined };
+}
+
+/** Nodes that were just read. Each PATCH reads its node again. */
+type ReadNodes = { readonly [side in SwitchSide]?: JsonObject };
+
+export async function forward(
+  at: SwitchAt,
+  changes: readonly NodeField[],
+  image: JsonObject,
+  cached: ReadNodes = {},
+): Promise<SwitchPosition> {
+  const { todo, conflicts } = await compared(at, changes, "after", cached);
+  if (conflicts.length > 0) return blocked(...conflicts);
+  return todo.length === 0 ? REACHED : next(todo, image);
+}
+
+/** One PATCH per node. @param to the value that each field should have */
+export async function compared(
+  at: SwitchAt,
+  changes: readonly NodeField[],
+  to: "before" | "after",
+  cached: ReadNodes = {},
+): Promise<{ readonly todo: readonly NodeWrite[]; readonly conflicts: readonly string[] }> {
+  const from = to === "after" ? "before" : "after";
+  const todo: NodeWrite[] = [];
+  const conflicts: string[] = [];
+  const { calls, plan } = at;
+  const read = async (side: SwitchSide): Promise<JsonObject | null> =>
+    to === "before" && (await calls.isNodeAbsent(plan[side])) ? null : calls.read(plan[side]);
+  const sides = [...new Set(changes.map((one) => one.side))];
+  const nodes = await inOrder(sides.map((side) => cached[side] ?? read(side)));
+  for (const [index, side] of sides.entries()) {
+    const node = nodes[index] ?? null;
+    // The other node is still restored. A deleted spare has nothing to restore.
+    if (node === null) {
+      if (side === "source") conflicts.push(`node ${plan[side]} was deleted`);
+      continue;
+    }
+    const open = changes.filter(
+      (one) => one.side === side && !isSame(valueAt(node, one.path), one[to]),
+    );
+    const matching = open.filter((one) => isSame(valueAt(node, one.path), one[from]));
+    conflicts.push(
+      ...open.filter((one) => !matching.includes(one)).map((one) => changedBy(plan[side], one)),
+    );
+    const fields = matching.map((one) => ({ ...one, before: one[from], after: one[to] }));
+    if (fields.length > 0) todo.push(patchOf(at, side, fields));
+  }
+  return { todo, conflicts };
+}
+
+export function patchOf(
+  { calls, plan }: SwitchAt,
+  side: SwitchSide,
+  changes: readonly NodeField[],
+): NodeWrite {
+  const uuid = plan[side];
+  const openIn = (node: JsonObject): readonly NodeField[] =>
+    changes.filter(({ path, after }) => !isSame(valueAt(node, path), after));
+  const is = (node: JsonObject): boolean => openIn(node).length === 0;
+  // While the node was locked, another user may have changed it.
+  const may = (node: JsonObject): string | null => {
+    const other = openIn(node).find(({ path, before }) => !isSame(valueAt(node, path), before));
+    return other === undefined ? null : changedBy(uuid, other);
+  };
+  return calls.prepare(uuid, "PATCH", { is, may }, () => nodeCalls.patch(uuid, changes));
+}
+
+function changedBy(node: string, { path }: NodeField): string {
+  return `${path.join(".")} of node ${node} was changed by another user`;
+}
+
+function valueAt(node: JsonObject, [name, key]: NodeField["path"]): Json | undefined {
+  const value = node[name] ?? undefined;
+  return key === undefined ? value : objectOf(value)[key];
+}
+
+export function isSame(one: Json | undefined, other: Json | undefined): boolean {
+  return isDeepStrictEqual(one ?? null, other ?? null);
 }

@@ -3,7 +3,6 @@ import { inOrder } from "../../lib/streams.ts";
 import type { NovaStep } from "../../model/nova/nova-plan.ts";
 import { serverSteps } from "../rules/server.ts";
 import { STEP_NAMES, type SwitchStepName } from "../rules/switching.ts";
-import { field, patchOf } from "./field-changes.ts";
 import {
   allocationStep,
   claimStep,
@@ -23,8 +22,10 @@ import {
 } from "./switch-guard.ts";
 import {
   blocked,
+  field,
   type JournalStep,
   next,
+  patchOf,
   REACHED,
   type SwitchAt,
   type SwitchNova,

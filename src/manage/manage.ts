@@ -67,7 +67,13 @@ export function manageMachines(
         },
         { afterWindow: true },
       );
-      return withUnreached(changes, performed);
+      const reached = new Map(performed.rows.map((row) => [row.node, row]));
+      const reason =
+        performed.broke === null ? "the command was stopped before" : "the run failed before";
+      const rows = changes.map(
+        (change) => reached.get(change.id) ?? rowOf(change, "not reached", null, [reason]),
+      );
+      return { ...performed, rows };
     }),
   );
 }
@@ -83,15 +89,6 @@ async function inspectMachines(
   const changes = await changesOf(all, clients, options, entries, adapter);
   const nics = all.length > 1 ? await readNics(clients.service) : null;
   return { clients, adapter, changes, nics };
-}
-
-function withUnreached(changes: readonly ManageChange[], done: Managed): Managed {
-  const reached = new Map(done.rows.map((row) => [row.node, row]));
-  const reason = done.broke === null ? "the command was stopped before" : "the run failed before";
-  const rows = changes.map(
-    (change) => reached.get(change.id) ?? rowOf(change, "not reached", null, [reason]),
-  );
-  return { ...done, rows };
 }
 
 async function wouldBe(

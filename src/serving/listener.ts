@@ -27,7 +27,7 @@ export interface Served {
   readonly broken?: string;
 }
 
-export interface Serving {
+interface Serving {
   readonly host: string;
   readonly port: number;
   /** PEM files. Null: plain HTTP. */

@@ -2,17 +2,14 @@ import { connect } from "node:net";
 import type { TestContext } from "node:test";
 import { faultReply, jsonReply } from "../../src/model/served.ts";
 
-import {
-  LIMITS,
-  listen,
-  type Served,
-  type ServedRoute,
-  type Serving,
-} from "../../src/serving/listener.ts";
+import { LIMITS, listen, type Served, type ServedRoute } from "../../src/serving/listener.ts";
 import { signal } from "../support/signal.ts";
 
 /** A listener that says what it was asked, at /said, and is ended with the test. */
-export async function listening(t: Pick<TestContext, "after">, more: Partial<Serving> = {}) {
+export async function listening(
+  t: Pick<TestContext, "after">,
+  more: Partial<Parameters<typeof listen>[0]> = {},
+) {
   const served: Served[] = [];
   const listener = await listen({
     ...{ host: "127.0.0.1", port: 0, tls: null, maxConnections: 512 },

@@ -38,7 +38,7 @@ function requestedRule(action: "list" | "show"): RequestedRule {
   };
 }
 
-export interface ProxyRules {
+interface ProxyRules {
   readonly allows: (rule: RequestedRule, who: TokenOwner) => boolean;
   /** Refuse writes with Nova's own messages instead of the 404 of the upgrade specification. */
   readonly novaCompat: boolean;

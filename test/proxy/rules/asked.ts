@@ -1,5 +1,5 @@
 import type { HeaderFields, ServedRequest, TokenOwner } from "../../../src/model/served.ts";
-import type { ProxyRules } from "../../../src/proxy/rules/decide.ts";
+import type { decide } from "../../../src/proxy/rules/decide.ts";
 
 export const PROJECT = "5b2d4f0a9c1e4b7f8a6d3c2e1f0a9b8c";
 export const NODE = "c0ffee00-0000-4000-8000-000000000001";
@@ -10,7 +10,7 @@ export const ADMIN: TokenOwner = {
 export const MEMBER: TokenOwner = { ...ADMIN, roles: ["member"] };
 
 /** As Nova's own policy has it. */
-export const RULES: ProxyRules = {
+export const RULES: Parameters<typeof decide>[2] = {
   allows: (_rule, { roles }) => roles.includes("admin"),
   novaCompat: false,
   scoped: true,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { HeaderFields, TokenOwner } from "../../../src/model/served.ts";
-import { decide, type ProxyRules, REQUESTED } from "../../../src/proxy/rules/decide.ts";
+import { decide, REQUESTED } from "../../../src/proxy/rules/decide.ts";
 import { anyText } from "../../support/any-text.ts";
 import { holds } from "../../support/seeded.ts";
 import { ADMIN, asked, MEMBER, NODE, PROJECT, RULES } from "./asked.ts";
@@ -17,7 +17,7 @@ const ROUTER = {
 
 interface More {
   readonly who?: TokenOwner;
-  readonly rules?: Partial<ProxyRules>;
+  readonly rules?: Partial<typeof RULES>;
   readonly fields?: HeaderFields;
   readonly body?: string;
 }

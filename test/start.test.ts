@@ -23,10 +23,7 @@ import { commandOf } from "./support/command-line.ts";
 const BUILT = join(packageRoot(), "dist", "src");
 
 /** Files and packages that are loaded with files: by their compiled form, which names no types. */
-function loadedWith(...starts: readonly string[]): {
-  readonly files: readonly string[];
-  readonly packages: readonly string[];
-} {
+function loadedWith(...starts: readonly string[]) {
   const [files, packages] = [new Set<string>(), new Set<string>()];
   const visit = (file: string): void => {
     if (files.has(file)) return;

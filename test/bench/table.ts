@@ -17,8 +17,7 @@ export function lineOf(
   machines: number,
   peer: Cost | null,
 ): string {
-  const a = (seconds: number | null): number | null =>
-    seconds === null ? null : (seconds * 1e6) / machines;
+  const a = (seconds: number | null) => (seconds === null ? null : (seconds * 1e6) / machines);
   const times = (value: number | null, of: number | null): number | null =>
     value === null || of === null || of === 0 ? null : value / of;
   const { seconds, cpu, servers, rss, load } = cost;

@@ -12,7 +12,7 @@ type Deed = readonly [what: string, work: (hand: Hand) => Promise<unknown>, left
 
 const node =
   (change: { readonly [column: string]: string | boolean | number | null }) =>
-  ({ db, id }: Hand): Promise<unknown> =>
+  ({ db, id }: Hand) =>
     db("nodes").where({ id }).update(change);
 
 const key =
@@ -26,8 +26,7 @@ const key =
   };
 
 const child =
-  (table: string, row: (hand: Hand) => { readonly [column: string]: unknown }) =>
-  (hand: Hand): Promise<unknown> =>
+  (table: string, row: (hand: Hand) => { readonly [column: string]: unknown }) => (hand: Hand) =>
     hand.db(table).insert({ node_id: hand.id, ...row(hand) });
 
 const changed = (what: string) => new RegExp(`changed since it was loaded: ${what}`);

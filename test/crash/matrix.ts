@@ -45,11 +45,7 @@ async function isApplied(scene: Prepared): Promise<void> {
   assert.match(next, / verify /);
 }
 
-export async function killApplies(
-  t: TestContext,
-  scene: Prepared,
-  points: readonly Point[],
-): Promise<void> {
+export async function killApplies(t: TestContext, scene: Prepared, points: readonly Point[]) {
   const { does } = scene;
   for (const point of points)
     await t.test(`killed at ${point.name}, an apply goes on and a rollback goes back`, async () => {
@@ -75,11 +71,7 @@ export async function killApplies(
     });
 }
 
-export async function killRollbacks(
-  t: TestContext,
-  scene: Prepared,
-  points: readonly Point[],
-): Promise<void> {
+export async function killRollbacks(t: TestContext, scene: Prepared, points: readonly Point[]) {
   for (const point of points)
     await t.test(`killed at ${point.name}, a rollback goes on`, async () => {
       await scene.restore("applied");

@@ -168,9 +168,7 @@ for (const engine of engines())
   });
 
 /** Inserts a node and its port as Ironic does, without ids, and takes them away again. */
-async function ironicInserts({
-  sql,
-}: Scene): Promise<{ readonly id: number; readonly max: number }> {
+async function ironicInserts({ sql }: Scene) {
   return sql(async (db) => {
     const max = await db("nodes").max({ id: "id" }).first();
     const uuid = randomUUID();

@@ -23,10 +23,7 @@ const MACHINES = 4;
 /** Of the node and the port that Ironic held before. */
 const NATIVE = "f0000000-0000-4000-8000-000000000001";
 
-const alembic =
-  (head: string) =>
-  (db: Knex): Promise<unknown> =>
-    db("alembic_version").update({ version_num: head });
+const alembic = (head: string) => (db: Knex) => db("alembic_version").update({ version_num: head });
 
 function portUuid({ run }: Scene, machine: number): string {
   const plan = readFileSync(join(run, "plan", "machines.jsonl"), "utf8");

@@ -22,9 +22,7 @@ export async function killedAt(
   await connections.gone();
 }
 
-export async function statusOf(
-  scene: Scene,
-): Promise<{ readonly apply: string; readonly next: string }> {
+export async function statusOf(scene: Scene) {
   const { out, err } = await ends(0, scene.does("status", ["-f", "json"]));
   // The form of `-f json`; what it says is asserted.
   const fields = JSON.parse(out) as { readonly apply: string };

@@ -3,7 +3,6 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { inspectBack, type Scope } from "../../src/engine/back.ts";
 import { execute } from "../../src/engine/execute.ts";
-import type { Walked } from "../../src/engine/runner.ts";
 import { MigrationError } from "../../src/lib/error.ts";
 import type { Change } from "../../src/model/change.ts";
 import type { Row } from "../../src/model/machine.ts";
@@ -257,8 +256,7 @@ async function happens(of: World, lines: readonly Line[], what: Happening): Prom
   switch (what.do) {
     case "apply":
     case "rollback": {
-      const work = (): Promise<Walked<Line>> =>
-        what.do === "apply" ? apply(of, lines) : rollback(of, lines);
+      const work = () => (what.do === "apply" ? apply(of, lines) : rollback(of, lines));
       await dies(of, what.dies ?? -1, () => refused(work()));
       return;
     }

@@ -12,8 +12,7 @@ test("a group ends once its items weigh enough, nothing lost and nothing moved",
       async function* source(): AsyncGenerator<readonly number[]> {
         yield* groups;
       }
-      const sum = (group: readonly number[]): number =>
-        group.reduce((one, other) => one + other, 0);
+      const sum = (group: readonly number[]) => group.reduce((one, other) => one + other, 0);
       const made: (readonly number[])[] = [];
       for await (const group of regroup(source(), 4, { of: (item) => item, most: 30 }))
         made.push(group);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { startedChangesIn } from "../../src/engine/started.ts";
 import { MigrationError } from "../../src/lib/error.ts";
 import { dies } from "./memory-part.ts";
-import { close, type Doors, doors, type Opened, open } from "./memory-window.ts";
+import { close, type Doors, doors, open } from "./memory-window.ts";
 
 const DOORS = 5;
 
@@ -149,8 +149,7 @@ test("one that waits is tried after all others, until it is let go or it took to
   for (const direction of ["forward", "back"] as const) {
     const of = doors(4);
     if (direction === "back") await open(of);
-    const go = (): Promise<Opened> =>
-      (direction === "forward" ? open : close)(of, { lockWait: 10_000 });
+    const go = () => (direction === "forward" ? open : close)(of, { lockWait: 10_000 });
     of.held.set("d0", "a guest");
     of.held.set("d2", "a cat");
     of.due.set(4000, () => of.held.delete("d0"));

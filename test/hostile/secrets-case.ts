@@ -78,8 +78,7 @@ export async function deploySecrets(
     .db("instance_system_metadata")
     .insert({ instance_uuid, key: "password_0", value: secret("admin password"), deleted: 0 });
 
-  const url = (role: string): string =>
-    readFileSync(join(made.folder, `${role}.url`), "utf8").trim();
+  const url = (role: string) => readFileSync(join(made.folder, `${role}.url`), "utf8").trim();
   const urls: Record<string, string> = {};
   for (const [role, on] of Object.entries({
     bm: made.bm,

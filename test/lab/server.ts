@@ -54,11 +54,7 @@ export function serverAt(at: Coordinates, stop: () => Promise<void>) {
           : [`DROP DATABASE IF EXISTS ${word(name)} WITH (FORCE)`],
       ),
     /** A new user with these privileges on the tables of one database, `SELECT, INSERT`, and no other right. */
-    restrictedUser: async (
-      name: string,
-      database: string,
-      privileges: string,
-    ): Promise<Account> => {
+    restrictedUser: async (name: string, database: string, privileges: string) => {
       const user = `${word(name)}_${newPassword().slice(0, 8)}`;
       const password = newPassword();
       const grant = mysql ? mysqlGrants : postgresGrants;

@@ -16,8 +16,7 @@ test("the manual's commands of machines that run already do what the page says",
   const lab = { auth_type: "none", baremetal_endpoint_override, network_endpoint_override };
   writeFileSync(clouds, JSON.stringify({ clouds: { lab } }));
   writeFileSync(join(folder, "machines.csv"), "node,name,metadata.rack\nn-2,web-2,7\n");
-  const here = (word: string): string =>
-    /^(s\d|machines\.csv)$/.test(word) ? join(folder, word) : word;
+  const here = (word: string) => (/^(s\d|machines\.csv)$/.test(word) ? join(folder, word) : word);
   const how = { env: { OS_CLIENT_CONFIG_FILE: clouds } };
   const says = async (words: readonly string[]): Promise<string> => {
     const { out, err } = await runs(0, words.map(here), how);

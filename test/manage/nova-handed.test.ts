@@ -161,7 +161,7 @@ const MADE = 7;
 /** Before its own driver is back, the second time. */
 const isHeldAgain =
   ({ cloud }: Scene) =>
-  (call: string): boolean =>
+  (call: string) =>
     /^PUT .*maintenance$/.test(call) && cloud.servers.size > 0;
 const OWN = { protected: true, protected_reason: "a bank" };
 

@@ -170,8 +170,7 @@ async function rows(stack: Stack): ReturnType<typeof rowsIn> {
     .whereNot({ deleted: 0 })
     .pluck<readonly string[]>("uuid");
   const gone = new Set(deleted);
-  const passes = (column: string): boolean =>
-    /_at$|^generation$/.test(column) || PASSING.includes(column);
+  const passes = (column: string) => /_at$|^generation$/.test(column) || PASSING.includes(column);
   return rowsIn(stack, [...Object.values(NOVA_DATABASES), "placement"], (row, table) => {
     const { deleted: is = 0, instance_uuid: server = null } = row;
     const stays = OUTLIVES.has(table) && (server === null || gone.has(String(server)));

@@ -116,10 +116,7 @@ export function watched(at: Scene): Scene {
 }
 
 /** As the command does. Who died holds nothing any more. */
-export async function forwardIn(
-  { hands: living, mark }: Scene,
-  alive: WindowSession,
-): Promise<readonly string[]> {
+export async function forwardIn({ hands: living, mark }: Scene, alive: WindowSession) {
   // Whoever meets a full disk is alive.
   let dead = false;
   const { entries, append } = alive.journal;

@@ -123,12 +123,7 @@ function assertRefused(refused: Answer, status: number, why: RegExp): void {
 const back = ({ ironic }: RealScene) => ["rollback", "--ironic-url", ironic.url, "--all", "--yes"];
 
 /** Two services, which know nothing of each other, have one node to give. */
-async function race(
-  at: RealScene,
-  place: Place,
-  runsOf: readonly string[],
-  asked: Body,
-): Promise<void> {
+async function race(at: RealScene, place: Place, runsOf: readonly string[], asked: Body) {
   const both = [];
   for (const run of runsOf) both.push(await served(run, place, []));
   const answers = await Promise.all(

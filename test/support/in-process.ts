@@ -105,11 +105,7 @@ function listen(name: "stdout" | "stderr"): void {
   };
 }
 
-function collector(told?: (text: string) => void): {
-  readonly stream: Writable;
-  readonly hear: Heard;
-  readonly text: () => string;
-} {
+function collector(told?: (text: string) => void) {
   const chunks: Buffer[] = [];
   const text = (): string => Buffer.concat(chunks).toString("utf8");
   const hear: Heard = (text) => void chunks.push(Buffer.from(text));

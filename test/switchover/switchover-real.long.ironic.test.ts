@@ -80,8 +80,7 @@ const QUICK = {
 
 type Body = { readonly [field: string]: unknown };
 
-const node = (at: Scene, one: number): Promise<Body> =>
-  telling(at.ironic).becomes(uuidOf(1, one), {});
+const node = (at: Scene, one: number) => telling(at.ironic).becomes(uuidOf(1, one), {});
 
 async function enrolled(at: Scene, one: number): Promise<void> {
   const { tell } = telling(at.ironic);

@@ -115,8 +115,7 @@ test("a trace names no folder of the installation", () => {
     assert.equal(placed(line), line);
 });
 
-const system = (code: string): Error =>
-  Object.assign(new Error(`${code}: no`), { code, syscall: "open" });
+const system = (code: string) => Object.assign(new Error(`${code}: no`), { code, syscall: "open" });
 
 for (const [given, code] of [
   [system("EMFILE"), "N2I-E221"],

@@ -112,8 +112,7 @@ test("a MAC that is shorter than it should be matches nothing, a longer one by i
 
 test("a rightly signed packet whose padding or length does not fit does not open", () => {
   const message = Buffer.from("2000e08114016a", "hex");
-  const padded = (pad: number): Buffer =>
-    Buffer.concat([message, Buffer.alloc(8, 1), Buffer.from([pad])]);
+  const padded = (pad: number) => Buffer.concat([message, Buffer.alloc(8, 1), Buffer.from([pad])]);
   assert.deepEqual(opened(sealed(padded(8))), message);
   assert.deepEqual(opened(sealed(padded(15))), Buffer.alloc(0));
   for (const pad of [16, 17, 200, 255]) assert.equal(opened(sealed(padded(pad))), null);

@@ -5,11 +5,9 @@ import { type PlannedCloud, plannedCloud } from "./planned.ts";
 
 const HOSTS = ["--compute-host", "ironic-compute"];
 
-const nextIn = ({ err }: Ran): string =>
-  err.split("\n").find((line) => line.startsWith("Next: ")) ?? "";
+const nextIn = ({ err }: Ran) => err.split("\n").find((line) => line.startsWith("Next: ")) ?? "";
 
-const nextOf = async ({ at }: PlannedCloud): Promise<string> =>
-  nextIn(await runs(0, ["status", ...at]));
+const nextOf = async ({ at }: PlannedCloud) => nextIn(await runs(0, ["status", ...at]));
 
 /** What status, next and finish say of one state, all of them without a word of where databases are. */
 async function said({ at, writer, source }: PlannedCloud) {
@@ -30,8 +28,7 @@ async function said({ at, writer, source }: PlannedCloud) {
   };
 }
 
-const planned = (t: TestContext, options?: readonly string[]): Promise<PlannedCloud> =>
-  plannedCloud("sqlite", t, options);
+const planned = (t: TestContext, options?: readonly string[]) => plannedCloud("sqlite", t, options);
 
 /** Ironic is loaded, and of Nova's hosts nothing is begun. */
 async function isCut(made: PlannedCloud): Promise<void> {

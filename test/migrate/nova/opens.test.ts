@@ -7,11 +7,7 @@ import { ends } from "../../crash/truth.ts";
 import { plannedCloud } from "./planned.ts";
 
 /** How often each file below a folder was opened while `work` ran, by its name. */
-async function opensOf(
-  t: TestContext,
-  folder: string,
-  work: () => Promise<unknown>,
-): Promise<{ readonly [name: string]: number }> {
+async function opensOf(t: TestContext, folder: string, work: () => Promise<unknown>) {
   const counts = new Map<string, number>();
   const { open } = fs.promises;
   const real = realpathSync(folder);

@@ -114,12 +114,7 @@ async function refused(t: TestContext, real: Cloud): Promise<void> {
   }
 }
 
-async function planned(
-  t: TestContext,
-  env: Cloud["env"],
-  images: readonly string[],
-  status = 0,
-): Promise<{ readonly said: Ran; readonly run: string }> {
+async function planned(t: TestContext, env: Cloud["env"], images: readonly string[], status = 0) {
   const made = await deployFiles(t, cloud({ machines: 2, others: 3 }));
   const { at, source, reader, plan } = made;
   await runs(0, ["extract", ...at, ...source, "-q"]);

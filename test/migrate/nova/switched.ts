@@ -13,10 +13,7 @@ interface Switchable {
 }
 
 /** Its tenant stops a server of a real Nova, and starts it again: each waits until it and its machine are. */
-export async function stopAndStart(
-  stack: Cloud,
-  { server, name = server, on }: Switchable,
-): Promise<void> {
+export async function stopAndStart(stack: Cloud, { server, name = server, on }: Switchable) {
   for (const [word, isOn, vm_state] of [
     ["stop", false, "stopped"],
     ["start", true, "active"],
@@ -32,11 +29,7 @@ export async function stopAndStart(
 }
 
 /** Asks Nova to switch a server, again while Nova stops it once more by itself, and no more. */
-export async function asked(
-  { asks }: Pick<Stack, "asks">,
-  server: string,
-  to: "stop" | "start",
-): Promise<void> {
+export async function asked({ asks }: Pick<Stack, "asks">, server: string, to: "stop" | "start") {
   await until(`Nova takes os-${to}`, () =>
     asks("nova", "POST", `/servers/${server}/action`, { [`os-${to}`]: null }).then(
       () => null,

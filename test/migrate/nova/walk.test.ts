@@ -205,8 +205,7 @@ test("while the pause file exists no stage begins", async (t) => {
 test("whoever declared a window writes within it, or says why not; the record has both", async (t) => {
   const made = await planned(t);
   const { at } = made;
-  const shown = async (): Promise<string> =>
-    (await runs(0, ["window", "show", ...at, "-f", "csv"])).out;
+  const shown = async () => (await runs(0, ["window", "show", ...at, "-f", "csv"])).out;
   // A run that never had one goes without, and the record says so.
   await ends(0, made.act(["apply"]));
   assert.match(await shown(), /"apply",.*"no window was declared"/);

@@ -6,10 +6,7 @@ import { cloud } from "./cloud.ts";
 import { type PlannedCloud, plannedCloud } from "./planned.ts";
 
 /** Four machines that are planned, on SQLite. @param options of plan */
-export async function planned(
-  t: TestContext,
-  options: readonly string[] = [],
-): Promise<PlannedCloud> {
+export async function planned(t: TestContext, options: readonly string[] = []) {
   const given = cloud({ machines: 4, others: 6 });
   // A takeover of Juno boots what the plan knows.
   const root = { match: {}, set: { root_uuid: "c0000000-0000-4000-8000-000000000001" } };
@@ -34,10 +31,7 @@ export async function conductorsStart({ ironic }: PlannedCloud): Promise<void> {
   await ironic.db("nodes").whereNotNull("instance_uuid").update({ conductor_affinity: 1 });
 }
 
-export async function computeStarts({
-  nova,
-  ironic,
-}: Pick<PlannedCloud, "nova" | "ironic">): Promise<void> {
+export async function computeStarts({ nova, ironic }: Pick<PlannedCloud, "nova" | "ironic">) {
   const none = { vcpus: 0, memory_mb: 0, local_gb: 0, vcpus_used: 0, memory_mb_used: 0 };
   await nova.db("compute_nodes").del();
   for (const id of [1, 2, 3, 4])

@@ -30,8 +30,7 @@ test("on MariaDB rows are found by the index of their column, whatever its stati
   await db.raw("CREATE VIEW shown AS SELECT * FROM things");
   await db.raw("INSERT INTO things (id, name) SELECT seq, concat('n-', seq) FROM seq_1_to_3000");
   const database = counting("mysql", db);
-  const from = (table: string, column: string): Promise<string> =>
-    keyed(database, table, column, "t");
+  const from = (table: string, column: string) => keyed(database, table, column, "t");
   const hinted = await from("things", "name");
   assert.equal(hinted, "things t FORCE INDEX (`by name`,`twice`)");
   assert.equal(await from("things", "id"), "things t FORCE INDEX (`PRIMARY`,`last`)");

@@ -74,8 +74,7 @@ test("traits are written once, while the node stands still, and a machine that g
   assert.equal(move(at("enroll", []), planned), "traits");
   assert.equal(move(at("enroll", ["CUSTOM_A"]), planned), "manage");
   assert.equal(move(at("verifying", []), planned), "wait");
-  const is = (found: Row): string =>
-    foundState(planned, { ...planned, ...found }, () => true, false).is;
+  const is = (found: Row) => foundState(planned, { ...planned, ...found }, () => true, false).is;
   assert.equal(is(at("enroll", [])), "half-made");
   assert.equal(is(at("enroll", ["CUSTOM_B"])), "changed");
   assert.equal(is(at("active", [])), "changed");

@@ -12,8 +12,7 @@ import { HOOKS } from "../../support/hooks.ts";
 import { openedAt } from "../../support/opened.ts";
 import { targetOf } from "../../support/planned-case.ts";
 
-const uuidOf = (kind: number, at: number): string =>
-  `${kind}0000000-0000-4000-8000-00000000000${at}`;
+const uuidOf = (kind: number, at: number) => `${kind}0000000-0000-4000-8000-00000000000${at}`;
 
 /** Creates two nodes with a trait and a port each. */
 const STEPS: readonly Step[] = [0, 1].flatMap((at) => {

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { promisify } from "node:util";
 import { packageRoot } from "../src/run/files/package-root.ts";
-import { startFarmProcess } from "./support/bmc/index.ts";
+import { startFarm } from "./support/bmc/index.ts";
 import { unpack } from "./support/packed.ts";
 
 // Its example uses 127.0.0.2, which macOS does not have.
@@ -32,18 +33,21 @@ test("the example of the IPMI library's README compiles and runs with the packed
   });
   assert.equal(compiled.status, 0, compiled.stdout + compiled.stderr);
   // One BMC is well, the other has no users.
-  const farm = await startFarmProcess({
+  const farm = await startFarm({
     all: { port: 6230, users: [{ name: "admin", password: "s3cret" }] },
     bmcs: [
       { address: "127.0.0.1", power: true },
       { address: "127.0.0.2", users: [] },
     ],
   });
-  t.after(farm.stop);
+  t.after(farm.close);
   const env = { ...process.env, BMC_PORT: "6230", BMC_PASSWORD: "s3cret" };
-  const ran = spawnSync(process.execPath, ["example.js"], { cwd: user, encoding: "utf8", env });
-  assert.equal(ran.status, 0, ran.stderr);
-  const [power, firmware, ...readings] = ran.stdout.trimEnd().split("\n");
+  // The BMCs answer in this process meanwhile.
+  const { stdout } = await promisify(execFile)(process.execPath, ["example.js"], {
+    cwd: user,
+    env,
+  });
+  const [power, firmware, ...readings] = stdout.trimEnd().split("\n");
   assert.deepEqual([power, firmware], ["on", "5.03"]);
   assert.deepEqual(readings.toSorted(), ["127.0.0.1 on", "127.0.0.2 wrong-user"]);
 });

@@ -15,7 +15,7 @@ import type { Section } from "../lab/ironic/config.ts";
 import { type IronicServer, startIronic } from "../lab/ironic/start.ts";
 import { startMariadb } from "../lab/mariadb.ts";
 import type { Server } from "../lab/server.ts";
-import { type FarmProcess, freeAddresses, startFarmProcess } from "../support/bmc/index.ts";
+import { type Farm, freeAddresses, startFarm } from "../support/bmc/index.ts";
 import { command } from "./command.ts";
 import { inFolder, judge, type Write, withEnds } from "./measure.ts";
 import { secondsOf } from "./processor.ts";
@@ -106,8 +106,8 @@ export function benchWindow(asked: WindowAsked, write: Write): Promise<void> {
       ...{ address, power: isUsed(at + 1), dead: at % 100 < asked.silent },
       users: [{ name: "admin", password: passwordOf(at + 1) }],
     }));
-    const farm = await startFarmProcess({ bmcs });
-    t.after(farm.stop);
+    const farm = await startFarm({ bmcs });
+    t.after(farm.close);
     await inFolder((folder) =>
       night(asked, { server, conductors, farm, addresses, folder }, write),
     );
@@ -117,7 +117,7 @@ export function benchWindow(asked: WindowAsked, write: Write): Promise<void> {
 interface Place {
   readonly server: Server;
   readonly conductors: readonly IronicServer[];
-  readonly farm: FarmProcess;
+  readonly farm: Farm;
   readonly addresses: readonly string[];
   readonly folder: string;
 }
@@ -155,7 +155,7 @@ async function night(
   await at.handover.begins(running);
   for (const conductor of conductors) await conductor.wake();
   const hushed = addresses.filter((_, one) => one % 100 >= 100 - silent);
-  for (const address of hushed) await farm.ask({ do: "change", address, options: { dead: true } });
+  for (const address of hushed) farm.change(address, { dead: true });
   const before = conductors.map(cpuOf);
   const passes = watched(server, database);
   const died = killed(conductors.at(-1), asked.kill);
@@ -183,7 +183,7 @@ async function night(
     judge(write, `percent that the forecast of ${foreseen} s is off`, off, 20);
   const waited = at.handover.seconds() + at.final.seconds();
   judge(write, "seconds of run --staged, less those of people", seconds - waited, 720);
-  const others = (await farm.ask({ do: "commands" })).filter(({ command: is }) => !READS.has(is));
+  const others = farm.commands().filter(({ command: is }) => !READS.has(is));
   judge(write, "commands to BMCs that are no reads", others.length, 0);
   for (const one of new Set(others.map(({ command: is }) => is))) write(`    ${one}\n`);
   const errors = conductors.flatMap(({ log }) => readFileSync(log, "utf8").match(ERROR) ?? []);

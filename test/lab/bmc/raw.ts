@@ -24,17 +24,6 @@ export function openSession(suite: readonly [number, number, number]): Buffer {
   return Buffer.concat([hex("0600ff07 06 10 00000000 00000000 2000"), payload]);
 }
 
-/** RAKP1 with tag 8, role 14, random bytes all 5a. @param session the BMC's id for it */
-export function rakp1(session: Buffer, name: string): Buffer {
-  const head = Buffer.from([8, 0, 0, 0, ...session, ...new Array<number>(16).fill(0x5a)]);
-  const payload = Buffer.concat([head, Buffer.from([0x14, 0, 0, name.length]), Buffer.from(name)]);
-  return Buffer.concat([
-    hex("0600ff07 06 12 00000000 00000000"),
-    Buffer.from([payload.length, 0]),
-    payload,
-  ]);
-}
-
 /**
  * Sends these datagrams from one new socket, and gives the first answers.
  * @param to an address: of a BMC that is simulated here, or with port 623

@@ -5,8 +5,6 @@
  */
 export { freeAddresses } from "./addresses.ts";
 export type { Bmc, Counts, OnOther, OtherCommand, SimSession } from "./bmc.ts";
-export type { Control } from "./control.ts";
 export { type BmcPlace, type Farm, type FarmConfig, startFarm } from "./farm.ts";
 export { type BmcOptions, HEALTHY, type Privilege, type User } from "./options.ts";
 export type { SimAnswer, SimRequest } from "./packet.ts";
-export { type FarmProcess, startFarmProcess } from "./process.ts";

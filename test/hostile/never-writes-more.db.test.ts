@@ -1,2 +1,0 @@
-import "../lab/on-servers.ts";
-import "./never-writes-more.test.ts";

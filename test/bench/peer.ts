@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
-import { join } from "node:path";
+import { CLIENTS } from "../lab/cloud/schema.ts";
 import type { Server } from "../lab/server.ts";
 import type { Cost } from "./command.ts";
 import { secondsOfChildren, secondsOfServer } from "./processor.ts";
@@ -13,41 +12,13 @@ export interface Peer extends Cost {
   readonly what: string;
 }
 
-type OptionValues = readonly [string, ...string[]];
+type Words = readonly [string, ...string[]];
 
-type Pipe = readonly [OptionValues, OptionValues];
-
-interface Tools {
-  readonly dump: (database: string) => OptionValues;
-  readonly restore: (database: string) => OptionValues;
-  readonly env: { readonly [name: string]: string };
-}
-
-function mariadb({ host, port, user, password }: Server, folder: string): Tools {
-  const file = join(folder, "peer.cnf");
-  const lines = ["[client]", `host=${host}`, `port=${port}`, `user=${user}`];
-  writeFileSync(file, [...lines, `password=${password}`, ""].join("\n"), { mode: 0o600 });
-  const login = `--defaults-file=${file}`;
-  return {
-    dump: (database) => ["mariadb-dump", login, "--single-transaction", database],
-    restore: (database) => ["mariadb", login, database],
-    env: {},
-  };
-}
-
-function postgres({ host, port, user, password }: Server, folder: string) {
-  const file = join(folder, "peer.pgpass");
-  writeFileSync(file, `${host}:${port}:*:${user}:${password}\n`, { mode: 0o600 });
-  const login = ["-h", host, "-p", String(port), "-U", user, "-w"];
-  const psql = (database: string): OptionValues => [
-    ...(["psql", ...login, "-q", "-v", "ON_ERROR_STOP=1", "-d", database] as const),
-  ];
-  const dump = (...words: readonly string[]): OptionValues => ["pg_dump", ...login, ...words];
-  return { psql, dump, env: { PGPASSFILE: file } };
-}
+type Pipe = readonly [Words, Words];
 
 /** Of Ironic's tables these have rows, parents first. */
 const TABLES = ["nodes", "ports"];
+const [FROM, COPY] = ["bench_ironic", "bench_copy"] as const;
 
 /**
  * What the engine takes to copy the rows that were loaded: its own dump piped into its own client. Ratios
@@ -56,9 +27,9 @@ const TABLES = ["nodes", "ports"];
 export async function peer(ground: Ground): Promise<Peer> {
   switch (ground.engine) {
     case "mysql":
-      return peerOfMariadb(ground, needed(ground.server));
+      return peerOfMariadb(needed(ground.server));
     case "postgresql":
-      return peerOfPostgres(ground, needed(ground.server));
+      return peerOfPostgres(needed(ground.server));
     case "sqlite":
       return peerOfSqlite(ground);
   }
@@ -69,25 +40,36 @@ function needed(server: Server | null): Server {
   return server;
 }
 
-async function peerOfMariadb(ground: Ground, server: Server): Promise<Peer> {
-  const { dump, restore, env } = mariadb(server, ground.folder);
-  const [from, to] = ["bench_ironic", "bench_copy"];
-  return withCopy(server, to, () =>
-    measured("mariadb-dump | mariadb", server, () => pipe([dump(from), restore(to)], env)),
+async function peerOfMariadb(server: Server): Promise<Peer> {
+  return withCopy(server, () =>
+    measured("mariadb-dump | mariadb", server, () =>
+      pipeOf(server, ["mariadb-dump", "--single-transaction", FROM]),
+    ),
   );
 }
 
-async function peerOfPostgres(ground: Ground, server: Server): Promise<Peer> {
-  const { psql, dump, env } = postgres(server, ground.folder);
-  const [from, to] = ["bench_ironic", "bench_copy"];
+async function peerOfPostgres(server: Server): Promise<Peer> {
   const tables = TABLES.map((name) => `-t${name}`);
-  const inserts = dump("--data-only", "--rows-per-insert=500", ...tables, from);
-  return withCopy(server, to, async () => {
-    await pipe([dump("--schema-only", from), psql(to)], env);
-    return measured("pg_dump, 500 rows an INSERT | psql", server, () =>
-      pipe([inserts, psql(to)], env),
-    );
+  const inserts = ["pg_dump", "--data-only", "--rows-per-insert=500", ...tables, FROM] as const;
+  return withCopy(server, async () => {
+    await pipeOf(server, ["pg_dump", "--schema-only", FROM]);
+    return measured("pg_dump, 500 rows an INSERT | psql", server, () => pipeOf(server, inserts));
   });
+}
+
+/** Pipes a dump of the server's into its copy. */
+function pipeOf(server: Server, [program, ...words]: Words): Promise<void> {
+  const { at, load, secret } = CLIENTS[server.engine];
+  const login = at(server);
+  const [client = "", ...own] = load(COPY);
+  const env = { [secret]: server.password };
+  return pipe(
+    [
+      [program, ...login, ...words],
+      [client, ...login, ...own],
+    ],
+    env,
+  );
 }
 
 function peerOfSqlite({ place }: Ground): Promise<Peer> {
@@ -96,9 +78,9 @@ function peerOfSqlite({ place }: Ground): Promise<Peer> {
   return measured(".dump | sqlite3", null, () => pipe([dump, restore], {}));
 }
 
-async function withCopy<T>(server: Server, name: string, work: () => Promise<T>): Promise<T> {
-  await server.newDatabase(name);
-  return work().finally(() => server.dropDatabase(name));
+async function withCopy<T>(server: Server, work: () => Promise<T>): Promise<T> {
+  await server.newDatabase(COPY);
+  return work().finally(() => server.dropDatabase(COPY));
 }
 
 async function measured(what: string, server: Server | null, work: () => Promise<void>) {
@@ -115,7 +97,7 @@ async function measured(what: string, server: Server | null, work: () => Promise
   };
 }
 
-async function pipe([[one, ...dump], [other, ...restore]]: Pipe, more: Tools["env"]) {
+async function pipe([[one, ...dump], [other, ...restore]]: Pipe, more: object) {
   const env = { ...process.env, ...more };
   const source = spawn(one, dump, { env, stdio: ["ignore", "pipe", "inherit"] });
   const sink = spawn(other, restore, { env, stdio: [source.stdout, "ignore", "inherit"] });

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SERVERS } from "./binaries.ts";
 import { connect } from "./connect.ts";
-import { needs, withDatabase } from "./index.ts";
+import { needs } from "./index.ts";
 
 /** Starts a server of its own, again on the same data, and again; then says where it is, and waits. */
 const STARTER = `
@@ -49,22 +49,6 @@ for (const engine of ["mysql", "postgresql"] as const) {
     }
   });
 
-  test(`a restricted user of ${title} reads and cannot write, and the database is gone when its test is`, async (t) => {
-    const server = await needs(engine);
-    let name = "";
-    await t.test("a test with a database", async (inner) => {
-      const database = await withDatabase(engine, inner);
-      name = database.name;
-      await database.db.schema.createTable("things", (table) => table.integer("id"));
-      const account = await server.restrictedUser("reader", name, "SELECT");
-      const db = connect({ ...server, ...account, database: name });
-      inner.after(() => db.destroy());
-      assert.deepEqual(await db("things"), []);
-      await assert.rejects(db("things").insert({ id: 1 }), /denied/);
-    });
-    assert.equal(await server.hasDatabase(name), false);
-  });
-
   test(`${title} starts again on the same data, and it and its folder are gone when its starter is killed`, async (t) => {
     const words = ["--input-type=module", "-e", STARTER, engine];
     const starter = spawn(process.execPath, words, {
@@ -82,17 +66,6 @@ for (const engine of ["mysql", "postgresql"] as const) {
     while (commandLines().some((line) => line.includes(folder))) await sleep(50);
   });
 }
-
-test("a test's SQLite file is gone when the test is", async (t) => {
-  let path = "";
-  await t.test("a test with a file", async (inner) => {
-    const database = await withDatabase("sqlite", inner);
-    await database.db.schema.createTable("things", (table) => table.integer("id"));
-    path = database.name;
-    assert.ok(existsSync(path));
-  });
-  assert.ok(!existsSync(path));
-});
 
 function commandLines(): readonly string[] {
   return readdirSync("/proc")

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { test } from "node:test";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { dumped, type InMemory, uuidOf } from "./in-memory.ts";
-import { assertSkipped, BROKEN, REFUSED, scene, writes } from "./scene.ts";
+import { BROKEN, REFUSED, scene, writes } from "./scene.ts";
 
 const BACK = ["rollback", "--all", "--yes"] as const;
 
@@ -141,20 +141,6 @@ test("traits that somebody wrote since are his", async (t) => {
   assert.match((await manages()).out, /managed already/);
   await does(0, ...BACK);
   assert.deepEqual(node.instance_info, { traits: ["CUSTOM_B"] });
-});
-
-test("what cannot be taken back is said of its machine", async (t) => {
-  const { cloud, tries, undone } = await scene(t);
-  let passed = 0;
-  cloud.use((call) => {
-    if (call.startsWith("GET")) return null;
-    passed += 1;
-    return passed >= 3 ? REFUSED : null;
-  });
-  const ran = await tries("node", "manage", "n-1", "web-1");
-  cloud.use(() => null);
-  assertSkipped(ran, /not today.*; not rolled back: PUT of port/);
-  await undone();
 });
 
 test("whichever call fails, a question too, a rollback gives back what was, and the list shows it again", async (t) => {

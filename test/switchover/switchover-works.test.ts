@@ -13,17 +13,7 @@ import { signal } from "../support/signal.ts";
 import { addSource, addSpare, SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
 import { commandScene, sentence, servedSwitchover } from "./switch-served.ts";
 
-test("of two PUTs at once for one source one is 202 and the other 409", async (t) => {
-  const { put, until, cloud } = await servedSwitchover(t);
-  addSpare(cloud, 1);
-  const both = await Promise.all([put("n-1", {}), put(SOURCE, {})]);
-  assert.deepEqual(both.map(({ status }) => status).toSorted(), [202, 409]);
-  assert.equal((await put("n-1", {})).status, 409, "and while it runs");
-  await until(SOURCE, "DONE");
-  assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
-});
-
-test("the second of two for one source is 409 too where its search for a spare ends after the first began", async (t) => {
+test("of two PUTs at once for one source one is 202 and the other 409, also where its search for a spare ends after the first began", async (t) => {
   const { put, until, cloud } = await servedSwitchover(t);
   let listed = 0;
   const [marked, answered] = [signal(), signal()];

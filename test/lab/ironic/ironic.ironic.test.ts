@@ -1,19 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { needs } from "../index.ts";
-import { apiOf } from "./api.ts";
 import { startIronic } from "./start.ts";
-import { needsIronic } from "./with-ironic.ts";
-
-test("the real Ironic answers, its conductor alive with three hardware types", async (t) => {
-  const at = await needsIronic(t);
-  const api = apiOf(at);
-  const { body } = await api("GET", "/v1/conductors");
-  assert.match(JSON.stringify(body), /"hostname": ?"lab".*"alive": ?true/);
-  const drivers = JSON.stringify((await api("GET", "/v1/drivers")).body);
-  for (const type of ["fake-hardware", "ipmi", "manual-management"])
-    assert.match(drivers, new RegExp(`"${type}"`));
-});
 
 test("an Ironic that does not start is told with the end of its log, and leaves no database", async () => {
   const server = await needs("mysql");

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import type { Served } from "../../src/serving/listener.ts";
 import { type ServeSwitchOptions, serveSwitchover } from "../../src/switchover/serve-switchover.ts";
 import { privateFolder } from "../hostile/deployment.ts";
@@ -48,6 +49,8 @@ export async function servedSwitchover(
         const { text } = await get(node);
         const { switchover = {} } = JSON.parse(text) as { readonly switchover?: ShowableArtifact };
         if (states.includes(String(switchover.state))) return switchover;
+        // The service works in this process: each look takes time from it.
+        for (let turns = 0; turns < 50; turns += 1) await turn();
       }
     },
     end: () => at.end(),

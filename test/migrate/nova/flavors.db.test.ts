@@ -1,2 +1,0 @@
-import "../../lab/on-servers.ts";
-import "./flavors.test.ts";

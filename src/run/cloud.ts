@@ -34,7 +34,7 @@ export function cloudFor(options: RestOptions): Cloud {
   if (passed.length > 0)
     warn(`Warning: with ${from}, these are ignored: ${passed.join(", ")}. Set them in the cloud.`);
   const { ironicUrl, osCacert, insecure } = options;
-  const louder: Settings = new Map([
+  const louder = new Map([
     ...(ironicUrl === undefined ? [] : [["baremetal_endpoint_override", ironicUrl] as const]),
     ...(osCacert === undefined ? [] : [["cacert", osCacert] as const]),
     ...(insecure === true ? [["insecure", "true"] as const] : []),

@@ -1,5 +1,4 @@
 import { readDatabaseAddress } from "../systems/database/database-address.ts";
-import { TIMEOUT } from "../systems/database/limit.ts";
 import { type Database, openDatabase } from "../systems/database/open.ts";
 import { processContext, waitingFor } from "./process-context.ts";
 
@@ -21,7 +20,7 @@ export async function openRole(
   spec: string | undefined,
   options: { readonly readOnly: boolean; readonly autocommit?: boolean },
 ): Promise<Database> {
-  const { copies, env, report, databaseTimeout: limit = TIMEOUT.limit } = processContext();
+  const { copies, env, report, databaseTimeout: limit = 120_000 } = processContext();
   const originalOf = copies?.get(role);
   if (copies !== undefined && originalOf === undefined)
     throw new Error(`a rehearsal has no copy of ${role}`);

@@ -18,24 +18,24 @@ const LAYERS: readonly (readonly string[])[] = [
 
 /** Lines of TypeScript at most, by folder of src. They may only fall; the target is 65,000 in all. */
 const CEILINGS: Readonly<Record<string, number>> = {
-  cli: 6150,
-  demo: 210,
-  engine: 1406,
-  lib: 5623,
-  manage: 4366,
-  migrate: 11618,
-  model: 5243,
-  proxy: 637,
-  run: 3968,
-  serving: 1248,
-  switchover: 4116,
-  systems: 14396,
-  takeover: 6774,
-  window: 9268,
+  cli: 6059,
+  demo: 206,
+  engine: 1392,
+  lib: 5525,
+  manage: 4278,
+  migrate: 11310,
+  model: 5138,
+  proxy: 557,
+  run: 3837,
+  serving: 1235,
+  switchover: 3971,
+  systems: 14068,
+  takeover: 6445,
+  window: 8840,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */
-const EXPORTED = 2618;
+const EXPORTED = 2510;
 
 /**
  * Refusals of a command line (N2I-E100) in src at most, outside the declarations of options. The number may only fall:

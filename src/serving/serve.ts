@@ -20,7 +20,7 @@ export interface ServeOptions {
 export interface ServeReport {
   readonly report: (text: string) => void;
   readonly served: (request: Served) => void;
-  /** Resolves when the service ends; absent: it ends on a signal. */
+  /** Resolves when the service ends. Without it, a signal ends the service. */
   readonly until?: (url: string) => Promise<void>;
 }
 

@@ -68,7 +68,7 @@ export async function identifyTarget(
   };
 }
 
-export interface SupportedReleases {
+interface SupportedReleases {
   /** Oldest first. */
   readonly releases: readonly Release[];
   readonly heads: Heads;

@@ -55,27 +55,29 @@ export async function openComputeRows(database: Database): Promise<ByNode<Comput
   return openByNode(database, { ...COMPUTES, live }, fields);
 }
 
-/** Rows with their sizes and hosts. */
-export async function openComputes(
-  database: Database,
-): Promise<ByNode<ComputeSize & ComputeLocation>> {
-  const { host, from } = await computeHosts(database, "id");
+type Compute = ComputeSize & ComputeLocation & { readonly located: number | null };
+
+/** Rows with their sizes and hosts. `located` is null for a row of Juno without a service. */
+export async function openComputes(database: Database): Promise<ByNode<Compute>> {
+  const { byHost, host, all } = await computeHosts(database, "id");
+  const fields = {
+    ...{ ...COMPUTE, id: sql("c.id", number), host: sql(host, text) },
+    ...{ vcpus: integer, memory_mb: integer, local_gb: integer },
+    located: sql(byHost ? "1" : "s.id", integer),
+  };
   return openByNode(
     database,
-    { ...COMPUTES, again: `${from} WHERE c.deleted = 0 AND c.id` },
-    {
-      ...{ ...COMPUTE, id: sql("c.id", number), host: sql(host, text) },
-      ...{ vcpus: integer, memory_mb: integer, local_gb: integer },
-    },
+    { ...COMPUTES, again: `${all} WHERE c.deleted = 0 AND c.id` },
+    fields,
   );
 }
 
-/** Those rows of the drivers that own machines. */
-export function locationsIn(computesOf: ByNode<ComputeLocation>): ByNode<ComputeLocation> {
+/** Those rows with a host, of the drivers that own machines. */
+export function locationsIn(computesOf: ByNode<Compute>): ByNode<ComputeLocation> {
+  const isOwner = ({ hypervisor_type, located }: Compute): boolean =>
+    located !== null && (hypervisor_type === "ironic" || hypervisor_type === "baremetal");
   return async (nodes) => {
     const found = await computesOf(nodes);
-    const isOwner = ({ hypervisor_type }: ComputeLocation): boolean =>
-      hypervisor_type === "ironic" || hypervisor_type === "baremetal";
     return new Map([...found].map(([node, rows]) => [node, rows.filter(isOwner)]));
   };
 }
@@ -127,10 +129,13 @@ export async function computeHosts(database: Database, column?: "id") {
   const byHost = (await columnNames(database, "compute_nodes")).includes("host");
   const computes =
     column === undefined ? "compute_nodes c" : await keyed(database, "compute_nodes", column, "c");
+  const services = "JOIN services s ON s.id = c.service_id AND s.deleted = 0";
+  const all = `${computes} LEFT ${services}`;
   return {
-    byHost,
-    host: byHost ? "coalesce(c.host, s.host)" : "s.host",
-    from: `${computes} ${byHost ? "LEFT " : ""}JOIN services s ON s.id = c.service_id AND s.deleted = 0`,
+    ...{ byHost, host: byHost ? "coalesce(c.host, s.host)" : "s.host" },
+    /** With rows of Juno without a service. */
+    all,
+    from: byHost ? all : `${computes} ${services}`,
   };
 }
 

@@ -99,6 +99,8 @@ export async function listen(serving: Serving) {
     const text = `cannot listen on ${host}:${serving.port}: ${code}`;
     throw new MigrationError(refusal, text, { cause });
   });
+  // A connection that the system does not accept must not end the service.
+  server.on("error", () => undefined);
   // A server that listens on a port has an object as its address, with the port for port 0.
   const { port } = server.address() as AddressInfo;
   return {

@@ -201,7 +201,7 @@ function findingLines(
     ["Accepted in the site document:", accepted],
     ["Of skipped machines:", skipped],
   ] as const;
-  const taken = open.length + Object.keys({ ...accepted, ...skipped }).length;
+  const taken = open.length + Object.keys(accepted).length + Object.keys(skipped).length;
   const each = Math.min(EXAMPLES, Math.floor((PAGE - taken) / Math.max(1, examples.size)));
   const draw = drawer([...examples.values()].flat(), width);
   const lines = open.flatMap(([code, count]) => [

@@ -104,7 +104,7 @@ async function* blocks(
   path: string,
   ending: ArtefactEnd,
 ): AsyncGenerator<string> {
-  let rest: Buffer = Buffer.alloc(0);
+  let rest: Buffer[] = [];
   for (let at = 0; at < ending.body; ) {
     const read = await bytesAt(file, at, Math.min(READ, ending.body - at));
     const now = await file.stat({ bigint: true });
@@ -118,13 +118,13 @@ async function* blocks(
       continue;
     }
     at += read.length;
-    rest = Buffer.concat([rest, read]);
-    const end = rest.lastIndexOf(0x0a);
+    const end = read.lastIndexOf(0x0a);
+    rest.push(end < 0 ? read : read.subarray(0, end));
     if (end < 0) continue;
-    const block = rest.subarray(0, end);
+    const block = Buffer.concat(rest);
     if (!isUtf8(block)) throw refusal("N2I-E112", path, "is not valid UTF-8");
     yield block.toString("utf8");
-    rest = rest.subarray(end + 1);
+    rest = [read.subarray(end + 1)];
   }
 }
 

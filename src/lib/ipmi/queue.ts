@@ -36,7 +36,10 @@ export function createQueue<T extends BmcTarget>(
       }
     },
     draw() {
-      const [same] = waiting.splice(Math.floor(random() * waiting.length), 1);
+      const at = Math.floor(random() * waiting.length);
+      const [same, last] = [waiting[at], waiting.pop()];
+      // Removal from the middle of 65,536 would move half of them.
+      if (last !== undefined && at < waiting.length) waiting[at] = last;
       if (same !== undefined) byLogin.delete(loginOf(same[0]));
       return same;
     },

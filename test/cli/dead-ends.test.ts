@@ -123,7 +123,7 @@ function linesOf(folder: string): readonly Line[] {
     .map((line) => JSON.parse(line) as Line);
 }
 
-test("a run keeps each command, what it said, what refused it and how it ended", async (t) => {
+test("the log of a run has each command with its output, its refusal and its exit status", async (t) => {
   const made = await deployFiles(t, SMALL);
   await extractAndPlan(made);
   await run(["rollback", ...made.at, ...made.writer, "--leave-nova"]);
@@ -195,7 +195,7 @@ test("a log that cannot be written stops nothing", async (t) => {
   await runs(0, ["status", ...made.at]);
 });
 
-test("while a service does not answer its login, it is said what is waited for", async (t) => {
+test("while a service does not answer the login, the command names it", async (t) => {
   const made = await deployFiles(t, SMALL);
   await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
   pauseShorter(0);
@@ -223,7 +223,7 @@ test("while a service does not answer its login, it is said what is waited for",
   assert.equal(status, 1, err);
 });
 
-test("a report in any form tells what was run and how long it took, and keeps no secret", async (t) => {
+test("a report in any format lists the commands and their durations, and has no secret", async (t) => {
   const made = await deploySecrets("sqlite", t);
   const { at, source, reader, writer, plan, folder, find } = made;
   for (const words of [
@@ -278,7 +278,7 @@ test("a report writes over another report, and over nothing else", async (t) => 
   assert.match(readFileSync(file, "utf8"), /\| 9 s \| .* 8 machines every 9 s, by \S+ironic\.conf/);
   const check = ["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0", "--all-rows"];
   assert.match((await run(check)).out, /Takeover of 1 machine in use: 9 s, 8 machines every 9 s/);
-  // Its own page stands in the run, and no other command may write there meanwhile.
+  // The report is written to the run, so no other command may write there at the same time.
   await runs(0, ["report", ...at]);
   await runs(0, ["report", ...at]);
   const mine = join(folder, "mine.md");
@@ -331,7 +331,7 @@ test("the archive for a bug report has what the tool wrote, and no secret of the
   assert.ok(names.some((name) => /^plan-[0-9a-f]{12}\/plan\.json$/.test(name)));
   for (const name of names.filter((one) => /^(?!log).*\.jsonl$/.test(one)))
     assert.deepEqual(readFileSync(join(unpacked, name)), readFileSync(join(made.run, name)), name);
-  // The log of what was typed names the tool that runs here.
+  // The log has the version of Node that runs this program.
   assert.match(readFileSync(join(unpacked, "log.jsonl"), "utf8"), /Node v\d+/);
 });
 

@@ -185,7 +185,7 @@ test("another run's plan is none of this one's, by its key or without", async (t
   assert.equal(await digest(made.ironic), target);
 });
 
-/** Everything done, so that each journal has something to say; what was there before. */
+/** A run after all stages, so that each journal has entries, and the state before them. */
 async function done(t: TestContext): Promise<Whole & { readonly before: unknown }> {
   quickSessions(t);
   const made = await plannedWhole("sqlite", t);
@@ -241,7 +241,7 @@ const RUN_DAMAGES: readonly RunDamage[] = [
   [MACHINES, fifo, "N2I-E113", /machines\.jsonl/, ["release"]],
 ];
 
-/** 4 where what is there is not what it should be; 1 where the disk does not take it. */
+/** Status 4 for a wrong file, and 1 if the disk cannot be written. */
 const STATUS: { readonly [code: string]: number } = { "N2I-E120": 1 };
 
 test("a file of the run that is another's, edited, of another version or no file is refused by the commands that read it", async (t) => {

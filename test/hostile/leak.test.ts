@@ -269,7 +269,7 @@ async function deployed(engine: Engine, t: TestContext) {
 }
 
 for (const engine of engines("sqlite", "mysql"))
-  test(`on ${engine}, neither check, boot, release nor what is done in nova shows or keeps a secret`, async (t) => {
+  test(`on ${engine}, check, boot, handover and changes of Nova neither print nor save a secret`, async (t) => {
     const made = await deployed(engine, t);
     const log = join(made.folder, "conductor.log");
     const logged = made.watch(canary("a password a conductor logged", "")).text;

@@ -261,7 +261,7 @@ for (const engine of engines("sqlite", "mysql"))
     const seen = async () => [await rows(), filesOf(made)];
     const [first, before, counted] = [await rows(), await seen(), await counters()];
     await runs(0, extract);
-    // What differs on servers is told by the second round.
+    // The second round proves the differences on servers.
     const round = engine === "sqlite" ? readers(made) : readers(made).slice(0, 1);
     for (const [status, , words] of round) await runs(status, words);
     assert.deepEqual(await seen(), before);

@@ -279,7 +279,7 @@ test("a plan for one service is refused at another, and at a database", async (t
 
 const HERE = "IP:127.0.0.1";
 
-test("services behind TLS are adopted into with their own authority, and each fault of a certificate is told", async (t) => {
+test("nodes are adopted over TLS with a private authority, and each certificate fault is reported", async (t) => {
   const ironic = await needsIronic(t);
   const ca = authority(t);
   const good = ca.signs(HERE, 1);

@@ -80,7 +80,7 @@ async function rolledBack(at: Scene): Promise<void> {
 const NODE = caseUuid("node", 1);
 const INSTANCE = caseUuid("instance", 1);
 
-/** A machine that runs though nova deleted its instance, one in use beside it, and a free one. */
+/** A running machine whose instance Nova deleted, a machine in use, and a free one. */
 function fleet(bmcs: Bmcs): Case {
   const given = fleetOf(bmcs);
   const bmc = (at: number) => {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { Agent, get } from "node:http";
+import { Agent, get, type Server } from "node:http";
 import { get as tlsGet } from "node:https";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
@@ -53,6 +54,24 @@ test("a request is answered by its route, and one line says so without what nobo
     await fetch(`${url}${path}`);
     assert.equal(served.at(-1)?.path, logged ?? path);
   }
+});
+
+test("a connection that the system does not accept does not end the service", async (t) => {
+  const { url } = await listening(t);
+  const { host } = new URL(url);
+  const servers: Server[] = [];
+  // Other services of this process also publish their requests.
+  const note = (message: unknown): void => {
+    // The form is that of the channel, as Node documents it.
+    const { request, server } = message as { request: { headers: object }; server: Server };
+    if ("host" in request.headers && request.headers.host === host) servers.push(server);
+  };
+  subscribe("http.server.request.start", note);
+  t.after(() => unsubscribe("http.server.request.start", note));
+  assert.equal((await fetch(`${url}/said`)).status, 200);
+  servers[0]?.emit("error", Object.assign(new Error("accept ENOBUFS"), { code: "ENOBUFS" }));
+  assert.equal((await fetch(`${url}/said`)).status, 200);
+  assert.equal(servers.length, 2);
 });
 
 test("a HEAD has no body, and no piece of one is made", async (t) => {

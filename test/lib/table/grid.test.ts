@@ -192,7 +192,7 @@ function read(text: string): string[][] {
   return rows;
 }
 
-test("a terminal is not repainted by csv, and a file holds what was there", async () => {
+test("csv escapes control characters on a terminal, and keeps them in a file", async () => {
   const rows = [["\u001b[2J\u0007", "two\nlines"]];
   const { out, text } = collector(80);
   await printRows(out, ["A", "B"], rows, { format: "csv", quote: "all" });

@@ -102,7 +102,7 @@ const PAGE = 2000;
 /**
  * Pages in order of id. Rows that change during the reading may be missed.
  *
- * @param where condition for relevant rows
+ * @param where condition for relevant rows, without a bound of id: SQLite uses only one, the first
  * @param values bindings of the fields
  */
 export async function* inOrder<F extends Fields>(
@@ -173,7 +173,7 @@ export async function indexByText(database: Readable, table: string, column: str
   const first = new Map<string, number>();
   const further = new Map<string, number[]>();
   const fields = { id: number, name: sql(column, string) };
-  for await (const page of inOrder(database, fields, table, `${live} AND id > -1`))
+  for await (const page of inOrder(database, fields, table, live))
     for (const { id, name } of page) {
       const key = name.toLowerCase();
       const ids = further.get(key);

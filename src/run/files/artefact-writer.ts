@@ -6,7 +6,7 @@ import { createTemp } from "../../lib/files/temp-file.ts";
 import { footerLine, LONGEST_LINE } from "./artefact-form.ts";
 import type { RunFolder } from "./run-folder.ts";
 
-/** Characters per write. */
+/** Bytes per write, if no line is longer. */
 const BLOCK = 512 * 1024;
 /** Bytes between two syncs, so that the last one is short. */
 const SYNC_EVERY = 32 * 1024 * 1024;
@@ -25,16 +25,19 @@ export async function createArtefact(
   const path = `${run.path}/${name}`;
   const writeAll = writerTo(temp.handle);
   const hash = createHash("sha256");
-  let block: string[] = [];
-  let length = 0;
+  let block = Buffer.alloc(0);
+  let length = 0; // bytes in the block
   let lines = -1; // without the header
   let disk: Promise<void> = Promise.resolve();
 
-  /** Queues the block. @returns the wait for the previous block, so at most two are in memory */
-  const flush = (): Promise<void> => {
+  /**
+   * Queues the block. @param room bytes needed for the next line
+   * @returns the wait for the previous block, so at most two are in memory
+   */
+  const flush = (room = 0): Promise<void> => {
     const before = disk;
-    const data = Buffer.from(block.join(""));
-    [block, length] = [[], 0];
+    const data = block.subarray(0, length);
+    [block, length] = [Buffer.allocUnsafeSlow(Math.max(BLOCK, room)), 0];
     hash.update(data);
     disk = before.then(() => writeAll(data));
     disk.catch(() => undefined); // the next write or finish gets the error
@@ -53,11 +56,13 @@ export async function createArtefact(
     if (text.includes("\n")) throw new Error("a line of an artefact holds a newline");
     lines += 1;
     // UTF-8 needs at most three bytes for a UTF-16 unit.
-    const size = text.length * 3 < LONGEST_LINE ? 0 : Buffer.byteLength(text) + 1;
+    const room = text.length * 3 + 1;
+    const size = room < LONGEST_LINE ? 0 : Buffer.byteLength(text) + 1;
     if (size > LONGEST_LINE) return disk.catch(fail).then(() => fail(tooLong(path, lines, size)));
-    block.push(`${text}\n`);
-    length += text.length;
-    return length > BLOCK ? flush() : undefined;
+    const flushed = room > block.length - length ? flush(room) : undefined;
+    length += block.write(text, length);
+    block[length++] = 0x0a;
+    return flushed;
   };
 
   const { format, ...rest } = header;

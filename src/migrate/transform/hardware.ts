@@ -75,17 +75,20 @@ function wrongInterfaces(
   release: string,
   where: string,
 ): readonly Finding[] {
-  return Object.entries(row).flatMap(([column, value]) => {
-    if (typeof value !== "string" || !column.endsWith(INTERFACE)) return [];
+  const found: Finding[] = [];
+  for (const column in row) {
+    const value = row[column];
+    if (typeof value !== "string" || !column.endsWith(INTERFACE)) continue;
     const kind = column.slice(0, -INTERFACE.length);
     const have = interfaces?.get(kind) ?? [];
-    if (interfaces === null ? OF_CLASSIC.has(kind) : have.includes(value)) return [];
+    if (interfaces === null ? OF_CLASSIC.has(kind) : have.includes(value)) continue;
     const reason =
       interfaces === null
         ? `${value} is set, but ${name} is a classic driver and has its own`
         : `${name} of ${release} has no ${value}. Available: ${have.join(", ") || "none"}`;
-    return [finding("N2I-D412", `${where} ${column}`, reason)];
-  });
+    found.push(finding("N2I-D412", `${where} ${column}`, reason));
+  }
+  return found;
 }
 
 function missingValues(
@@ -123,7 +126,7 @@ function withoutRuleFields(
 }
 
 function has(info: JsonObject, { required, login }: ReleaseRequirements): boolean {
-  return [...required, ...login].every((key) => !isEmpty(info[key]));
+  return [required, login].every((keys) => keys.every((key) => !isEmpty(info[key])));
 }
 
 /** Whether a driver can read the power with these values of driver_info. */

@@ -38,7 +38,11 @@ export function gather() {
       if (able !== last) for (const [key, value] of capabilities(able)) advertise(key, value);
       last = able;
       if (typeof arch === "string") advertise("cpu_arch", arch);
-      for (const id of deployImages(row.driver_info)) images.add(id);
+      const info = objectOf(row.driver_info);
+      // Field names differ by release, but all have these endings.
+      for (const key in info)
+        if (/deploy_(?:kernel|ramdisk)$/.test(key) && typeof info[key] === "string")
+          images.add(info[key]);
       const resourceClass = typeof row.resource_class === "string" ? row.resource_class : null;
       classes.add(resourceClass);
       if (nova?.instance?.deleted === false) addCopy(copies, nova.instance);
@@ -72,11 +76,4 @@ function capabilities(text: Json | undefined): readonly (readonly [string, strin
     const at = pair.indexOf(":");
     return at < 0 ? [] : [[pair.slice(0, at), pair.slice(at + 1)] as const];
   });
-}
-
-/** Field names differ by release, but all have these endings. */
-function deployImages(driverInfo: Json | undefined): readonly string[] {
-  return Object.entries(objectOf(driverInfo)).flatMap(([key, value]) =>
-    /deploy_(?:kernel|ramdisk)$/.test(key) && typeof value === "string" ? [value] : [],
-  );
 }

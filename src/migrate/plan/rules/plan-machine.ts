@@ -3,7 +3,13 @@ import { compareRow, type SameSecret } from "../../../model/compare.ts";
 import { blocks, type Finding, finding, merge } from "../../../model/findings.ts";
 import type { Claims, Current } from "../../../model/ironic/target.ts";
 import type { Machine, Row } from "../../../model/machine.ts";
-import type { Desired, PlannedMachine, PlannedRecord, Verdict } from "../../../model/plan.ts";
+import type {
+  Desired,
+  PlannedMachine,
+  PlannedRecord,
+  Resource,
+  Verdict,
+} from "../../../model/plan.ts";
 import type { Transformed } from "../../transform/transform.ts";
 
 /** Ironic's rows by their unique columns. */
@@ -26,11 +32,11 @@ export function indexCurrent({ nodes, ports }: Current) {
 
 /** All unique values that a batch of machines needs in Ironic. */
 export function claimsOf(batch: readonly Pick<Transformed, "desired">[]): Claims {
-  const desired = batch.flatMap((machine) => machine.desired);
-  const texts = (resource: string, column: string): readonly string[] =>
-    desired.flatMap(
-      (one) => (one.resource === resource ? textOrNull(one.row[column]) : null) ?? [],
-    );
+  const rows = { node: [] as Row[], port: [] as Row[] };
+  for (const { desired } of batch)
+    for (const { resource, row } of desired) rows[resource].push(row);
+  const texts = (resource: Resource, column: string) =>
+    rows[resource].map((row) => row[column]).filter((value) => typeof value === "string");
   return {
     uuids: texts("node", "uuid"),
     instance_uuids: texts("node", "instance_uuid"),
@@ -90,8 +96,12 @@ export function judge(
   const name = isNode ? taken(index.name, "name") : undefined;
   if (name !== undefined)
     return conflict("N2I-D503", `${JSON.stringify(row.name)} is node ${String(name.uuid)}`);
-  return { record: { ...desired, change: "create" }, findings: [] };
+  // By name, because a spread takes three times as long, and most records are new.
+  const { origins } = desired;
+  return { record: { resource, id, row, origins, change: "create" }, findings: NONE };
 }
+
+const NONE: readonly Finding[] = [];
 
 function verdictOf(records: readonly PlannedRecord[]): Verdict {
   let verdict: Verdict = "unchanged";

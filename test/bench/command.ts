@@ -21,13 +21,6 @@ export interface Cost {
   readonly load: number;
 }
 
-type Used = Pick<Cost, "seconds" | "cpu" | "servers">;
-
-export interface Ran extends Cost {
-  readonly begun: { readonly [stage: string]: Used };
-  readonly ended: { readonly [stage: string]: Used };
-}
-
 interface Measured {
   readonly flags?: readonly string[];
   readonly server?: Server | null;
@@ -41,13 +34,14 @@ const USAGE = new URL("./usage.js", import.meta.url).href;
 
 /**
  * Runs one command of the tool as an operator would, and measures it from outside.
+ * @returns also what it had taken when it began to verify
  * @throws Error with what it printed when it does not exit with 0
  */
 export async function command(
   folder: string,
   words: readonly string[],
   { flags = [], server = null, env = {}, also = [] }: Measured = {},
-): Promise<Ran> {
+) {
   const usage = join(folder, "usage.json");
   const servers = (): number | null => server && secondsOfServer(server);
   const [began, before] = [performance.now(), servers()];
@@ -55,24 +49,18 @@ export async function command(
     seconds: (performance.now() - began) / 1000,
     servers: before === null ? null : (servers() ?? 0) - before,
   });
-  const child = spawn(
-    process.execPath,
-    [...flags, "--import", USAGE, MAIN, ...words, ...(words[0] === "--version" ? [] : ["--json"])],
-    {
-      cwd: folder,
-      // A list of authorities that a host gives to every Node takes 50 ms of each start to parse, and none is asked here.
-      env: { ...process.env, NODE_EXTRA_CA_CERTS: undefined, ...env, N2I_BENCH_USAGE: usage },
-      stdio: ["ignore", "pipe", "pipe"],
-    },
-  );
+  const child = spawn(process.execPath, [...flags, "--import", USAGE, MAIN, ...words, "--json"], {
+    cwd: folder,
+    // A list of authorities that a host gives to every Node takes 50 ms of each start to parse, and none is asked here.
+    env: { ...process.env, NODE_EXTRA_CA_CERTS: undefined, ...env, N2I_BENCH_USAGE: usage },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const [out, errors] = [child.stdout, child.stderr].map(endOf) as [() => string, () => string];
-  const marks: { [event in Mark["type"]]: Record<string, Used> } = {
-    ...{ stage_start: {}, stage_complete: {} },
-  };
+  const begun: { verify?: Pick<Cost, "seconds" | "servers" | "cpu"> } = {};
   createInterface({ input: child.stderr }).on("line", (line) => {
-    const mark = markIn(line);
-    if (mark !== null)
-      marks[mark.type][mark.stage] = { ...since(), cpu: secondsOf(child.pid ?? 0) };
+    // `--json` promises these fields.
+    if (line.includes('"stage_start"') && JSON.parse(line).stage === "verify")
+      begun.verify = { ...since(), cpu: secondsOf(child.pid ?? 0) };
   });
   const [status] = await once(child, "close");
   const spent = since();
@@ -81,18 +69,12 @@ export async function command(
     throw new Error(`${words.join(" ")}: exit ${status}\n${out()}\n${errors()}`);
   // Written by usage.ts.
   const used = JSON.parse(readFileSync(usage, "utf8")) as {
-    readonly maxRSS: number;
-    readonly userCPUTime: number;
-    readonly systemCPUTime: number;
+    readonly [of in "maxRSS" | "userCPUTime" | "systemCPUTime"]: number;
   };
   rmSync(usage);
   return {
-    ...spent,
+    ...{ ...spent, ...begun, load: loadavg()[0] ?? 0, rss: used.maxRSS / 1024 },
     cpu: (used.userCPUTime + used.systemCPUTime) / 1e6,
-    rss: used.maxRSS / 1024,
-    load: loadavg()[0] ?? 0,
-    begun: marks.stage_start,
-    ended: marks.stage_complete,
   };
 }
 
@@ -104,14 +86,4 @@ function endOf(stream: NodeJS.ReadableStream): () => string {
     kept = (kept + text).slice(-KEPT);
   });
   return () => kept;
-}
-
-/** An event line that a stage began or is complete; `--json` promises these fields. */
-interface Mark {
-  readonly type: "stage_start" | "stage_complete";
-  readonly stage: string;
-}
-
-function markIn(line: string): Mark | null {
-  return /"stage_(start|complete)"/.test(line) ? (JSON.parse(line) as Mark) : null;
 }

@@ -179,14 +179,8 @@ export interface Fleet {
   readonly stale?: boolean;
 }
 
-export interface Databases {
-  readonly nova_bm: Knex;
-  readonly nova: Knex;
-  readonly ironic: Knex;
-}
-
 export async function makeFleet(
-  { nova_bm, nova, ironic }: Databases,
+  { nova_bm, nova, ironic }: { readonly [name in "nova_bm" | "nova" | "ironic"]: Knex },
   engine: Engine,
   { machines: size, share, stale = false }: Fleet,
 ): Promise<void> {

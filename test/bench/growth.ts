@@ -23,24 +23,18 @@ const STAGES = [
 const PREVIEW = "rollback --plan";
 
 type Started = Server & { readonly restart?: () => Promise<void> };
-
-interface RunningLeg extends Cost {
-  readonly read: number;
-}
-
-type Walked = ReadonlyMap<string, RunningLeg>;
+type RunningLeg = Cost & { readonly read: number };
 
 /**
  * `npm run bench -- growth`: nothing may take more for a machine of a larger fleet.
  * @returns what was found, for people; MISSED stands in front of what is too much
  */
 export async function benchGrowth(server: Started): Promise<string> {
-  const lines: string[] = [];
-  const write = (line: string): void => void lines.push(line);
   const { engine } = server;
-  const walks: Walked[] = [];
+  const walks: Awaited<ReturnType<typeof walk>>[] = [];
   for (const size of SIZES) walks.push(await walk(server, size));
-  write(`\ngrowth on ${engine}, ${SIZES.join(", ")} machines\n`);
+  const lines = [`\ngrowth on ${engine}, ${SIZES.join(", ")} machines\n`];
+  const write = (line: string): void => void lines.push(line);
   const stages = engine === "postgresql" ? [...STAGES, PREVIEW] : STAGES;
   for (const stage of new Set([...stages, ...walks.flatMap((one) => [...one.keys()])])) {
     const costs = walks.map((one) => one.get(stage));
@@ -65,47 +59,34 @@ function judgeStage(stage: string, costs: readonly RunningLeg[], write: (text: s
   most("peak MiB", peak, LIMITS.rss);
 }
 
-function walk(server: Started, machines: number): Promise<Walked> {
+function walk(server: Started, machines: number) {
   return withGround(server, { machines, share: SHARE, stale: true }, async (ground) => {
-    if (ground.engine === "postgresql") await walkNoTable(ground);
-    if (ground.engine === "mysql") await loseStatistics(ground, server);
+    const { engine, place } = ground;
+    const change = async (name: (typeof NAMES)[number], sql: string): Promise<void> => {
+      const db = connect(place(name));
+      await db.raw(sql).finally(() => db.destroy());
+    };
+    // PostgreSQL walks small tables though they have an index: what is counted is what has none.
+    for (const name of engine === "postgresql" ? NAMES : [])
+      await change(name, `ALTER DATABASE ${place(name).database} SET enable_seqscan = off`);
+    // MariaDB renews them some seconds after a load: what is counted is what goes by those of an empty table. How many
+    // rows there are it knows until it is started again.
+    await server.restart?.();
+    if (engine === "mysql") await change("ironic", "SET GLOBAL innodb_stats_auto_recalc = OFF");
     const walked = new Map<string, RunningLeg>();
-    const all = steps(ground, "changed");
-    for (const { stage, words } of all.flatMap((step) => [
-      ...(ground.engine === "postgresql" ? previewOf(step) : []),
-      step,
-    ])) {
+    const all = steps(ground, "changed").flatMap((step): readonly Step[] => {
+      const { stage, words } = step;
+      // What shows a rollback before it is done has no index of its own.
+      const shown = stage === "rollback" && engine === "postgresql";
+      return shown ? [{ stage: PREVIEW, words: [...words, "--plan"] }, step] : [step];
+    });
+    for (const { stage, words } of all) {
       const before = await rowsRead(ground);
       const cost = await command(ground.folder, words);
       walked.set(stage, { ...cost, read: (await rowsRead(ground)) - before });
     }
     return walked;
   });
-}
-
-/** What shows a rollback before it is done: it has no index of its own. */
-function previewOf({ stage, words: [command, ...words] }: Step): readonly Step[] {
-  return stage === "rollback" ? [{ stage: PREVIEW, words: [command, ...words, "--plan"] }] : [];
-}
-
-/** PostgreSQL walks small tables though they have an index: what is counted is what has none. */
-async function walkNoTable({ place }: Ground): Promise<void> {
-  for (const name of NAMES) {
-    const db = connect(place(name));
-    await db.raw(`ALTER DATABASE ${place(name).database} SET enable_seqscan = off`);
-    await db.destroy();
-  }
-}
-
-/**
- * MariaDB renews them some seconds after a load: what is counted is what goes by those of an empty table. How many rows
- * there are it knows until it is started again.
- */
-async function loseStatistics({ place }: Ground, server: Started): Promise<void> {
-  await server.restart?.();
-  const db = connect(place("ironic"));
-  await db.raw("SET GLOBAL innodb_stats_auto_recalc = OFF");
-  await db.destroy();
 }
 
 const READ: { readonly [engine in Server["engine"]]: string } = {

@@ -5,10 +5,8 @@ import type { Server } from "../lab/server.ts";
 import { benchCounted } from "./counted.ts";
 import { benchGrowth } from "./growth.ts";
 import { benchNight } from "./night.ts";
-import { report, verdicts } from "./report.ts";
-import { round } from "./round.ts";
+import { HEAD, report, round } from "./round.ts";
 import { benchStart } from "./start.ts";
-import { HEAD } from "./table.ts";
 import { benchWindow, type WindowAsked } from "./window.ts";
 
 const HELP = `npm run bench -- [PART ...] [ENGINE ...] [MACHINES ...] [nova|bare] [--profile FOLDER]
@@ -109,8 +107,7 @@ async function road({ sizes, engines, novas, profile }: Queried): Promise<void> 
         for (const size of sizes.length > 0 ? sizes : SIZES) {
           const tell = (line: string): void => void process.stderr.write(`${line}\n`);
           tell(`${one.names[0]}, ${size} machines${nova ? " with Nova" : ""}\n${HEAD}`);
-          const now = await round(server, size, { nova, profile }, tell);
-          write(`${report(now)}${verdicts(now)}`);
+          write(report(await round(server, size, { nova, profile }, tell)));
         }
       }
     });

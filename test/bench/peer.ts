@@ -8,13 +8,9 @@ import { secondsOfChildren, secondsOfServer } from "./processor.ts";
 import type { Ground } from "./road.ts";
 
 /** What an engine's own tools take to move the same rows, when nothing is asked of them. */
-export interface Peer extends Cost {
-  readonly what: string;
-}
+export type Peer = Cost & { readonly stage: string };
 
 type Words = readonly [string, ...string[]];
-
-type Pipe = readonly [Words, Words];
 
 /** Of Ironic's tables these have rows, parents first. */
 const TABLES = ["nodes", "ports"];
@@ -24,37 +20,27 @@ const [FROM, COPY] = ["bench_ironic", "bench_copy"] as const;
  * What the engine takes to copy the rows that were loaded: its own dump piped into its own client. Ratios
  * divide by it.
  */
-export async function peer(ground: Ground): Promise<Peer> {
-  switch (ground.engine) {
-    case "mysql":
-      return peerOfMariadb(needed(ground.server));
-    case "postgresql":
-      return peerOfPostgres(needed(ground.server));
-    case "sqlite":
-      return peerOfSqlite(ground);
+export async function peer({ server, place }: Ground): Promise<Peer> {
+  if (server === null) {
+    const dump = ["sqlite3", place("ironic").database, ".dump"] as const;
+    const restore = ["sqlite3", place("copy").database] as const;
+    return measured(".dump | sqlite3", null, () => pipe([dump, restore], {}));
   }
-}
-
-function needed(server: Server | null): Server {
-  if (server === null) throw new Error("there is no server");
-  return server;
-}
-
-async function peerOfMariadb(server: Server): Promise<Peer> {
-  return withCopy(server, () =>
-    measured("mariadb-dump | mariadb", server, () =>
-      pipeOf(server, ["mariadb-dump", "--single-transaction", FROM]),
-    ),
-  );
-}
-
-async function peerOfPostgres(server: Server): Promise<Peer> {
-  const tables = TABLES.map((name) => `-t${name}`);
-  const inserts = ["pg_dump", "--data-only", "--rows-per-insert=500", ...tables, FROM] as const;
-  return withCopy(server, async () => {
+  await server.newDatabase(COPY);
+  try {
+    if (server.engine === "mysql")
+      return await measured("mariadb-dump | mariadb", server, () =>
+        pipeOf(server, ["mariadb-dump", "--single-transaction", FROM]),
+      );
+    const tables = TABLES.map((name) => `-t${name}`);
+    const inserts = ["pg_dump", "--data-only", "--rows-per-insert=500", ...tables, FROM] as const;
     await pipeOf(server, ["pg_dump", "--schema-only", FROM]);
-    return measured("pg_dump, 500 rows an INSERT | psql", server, () => pipeOf(server, inserts));
-  });
+    return await measured("pg_dump, 500 rows an INSERT | psql", server, () =>
+      pipeOf(server, inserts),
+    );
+  } finally {
+    await server.dropDatabase(COPY);
+  }
 }
 
 /** Pipes a dump of the server's into its copy. */
@@ -72,23 +58,12 @@ function pipeOf(server: Server, [program, ...words]: Words): Promise<void> {
   );
 }
 
-function peerOfSqlite({ place }: Ground): Promise<Peer> {
-  const dump = ["sqlite3", place("ironic").database, ".dump"] as const;
-  const restore = ["sqlite3", place("copy").database] as const;
-  return measured(".dump | sqlite3", null, () => pipe([dump, restore], {}));
-}
-
-async function withCopy<T>(server: Server, work: () => Promise<T>): Promise<T> {
-  await server.newDatabase(COPY);
-  return work().finally(() => server.dropDatabase(COPY));
-}
-
-async function measured(what: string, server: Server | null, work: () => Promise<void>) {
+async function measured(stage: string, server: Server | null, work: () => Promise<void>) {
   const servers = (): number => (server === null ? 0 : secondsOfServer(server));
   const [began, before, children] = [performance.now(), servers(), secondsOfChildren()];
   await work();
   return {
-    what,
+    stage,
     seconds: (performance.now() - began) / 1000,
     cpu: secondsOfChildren() - children,
     servers: server === null ? null : servers() - before,
@@ -97,7 +72,7 @@ async function measured(what: string, server: Server | null, work: () => Promise
   };
 }
 
-async function pipe([[one, ...dump], [other, ...restore]]: Pipe, more: object) {
+async function pipe([[one, ...dump], [other, ...restore]]: readonly [Words, Words], more: object) {
   const env = { ...process.env, ...more };
   const source = spawn(one, dump, { env, stdio: ["ignore", "pipe", "inherit"] });
   const sink = spawn(other, restore, { env, stdio: [source.stdout, "ignore", "inherit"] });

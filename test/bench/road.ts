@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Engine } from "../../src/model/database.ts";
 import { SITE } from "../hostile/fleet.ts";
 import { connect, type Place } from "../lab/connect.ts";
+import { addressFile } from "../lab/index.ts";
 import type { Server } from "../lab/server.ts";
 import { type Fleet, makeFleet } from "./fleet.ts";
+import { inFolder } from "./measure.ts";
 
 const NOVA_CONF = `[baremetal]
 flavor_extra_specs = cpu_arch:x86_64
@@ -24,56 +24,46 @@ export const NAMES = ["nova_bm", "nova", "ironic"] as const;
 type Name = (typeof NAMES)[number];
 
 /** What a fleet is carried over in: three databases of a server, or of SQLite's in the folder. */
-export interface Ground {
-  /** Commands run in it; it holds what they read besides. */
-  readonly folder: string;
-  readonly engine: Engine;
-  readonly server: Server | null;
-  readonly place: (name: string) => Place;
-  readonly urls: { readonly [name in Name]: string };
+export type Ground = ReturnType<typeof groundIn>;
+
+/** @param folder commands run in it; it holds what they read besides */
+function groundIn(folder: string, server: Server | null) {
+  const place = (name: string): Place =>
+    server === null
+      ? { engine: "sqlite", database: join(folder, `${name}.db`) }
+      : { ...server, database: `bench_${name}` };
+  const url = (name: Name): string =>
+    addressFile(folder, name, server?.url(`bench_${name}`) ?? `sqlite:///${place(name).database}`);
+  const urls = { nova_bm: url("nova_bm"), nova: url("nova"), ironic: url("ironic") };
+  return { folder, engine: server?.engine ?? "sqlite", server, place, urls } as const;
 }
 
 /** Makes a fleet, and hands it out until the work is done. @param server null: SQLite */
-export async function withGround<T>(
+export function withGround<T>(
   server: Server | null,
   fleet: Fleet,
   work: (ground: Ground) => Promise<T>,
 ): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-bench-"));
-  const sqlite = { engine: "sqlite", host: "", port: 0, user: "", password: "" } as const;
-  const engine = server?.engine ?? "sqlite";
-  const place = (name: string): Place =>
-    server === null
-      ? { ...sqlite, database: join(folder, `${name}.db`) }
-      : { ...server, database: `bench_${name}` };
-  const url = (name: Name): string => {
-    const path = join(folder, `${name}.url`);
-    const address = server?.url(`bench_${name}`) ?? `sqlite:///${folder}/${name}.db`;
-    writeFileSync(path, address, { mode: 0o600 });
-    return `file:${path}`;
-  };
-  try {
-    for (const name of NAMES) await server?.newDatabase(`bench_${name}`);
-    const open = (name: Name) => connect(place(name));
-    const databases = { nova_bm: open("nova_bm"), nova: open("nova"), ironic: open("ironic") };
+  return inFolder(async (folder) => {
+    const ground = groundIn(folder, server);
     try {
-      await makeFleet(databases, engine, fleet);
+      for (const name of NAMES) await server?.newDatabase(`bench_${name}`);
+      const open = (name: Name) => connect(ground.place(name));
+      const databases = { nova_bm: open("nova_bm"), nova: open("nova"), ironic: open("ironic") };
+      const made = makeFleet(databases, ground.engine, fleet);
+      for (const db of Object.values(databases)) await made.finally(() => db.destroy());
+      writeFileSync(join(folder, "nova.conf"), NOVA_CONF);
+      writeFileSync(join(folder, "site.json"), JSON.stringify(BENCH_SITE));
+      return await work(ground);
     } finally {
-      for (const db of Object.values(databases)) await db.destroy();
+      for (const name of NAMES) await server?.dropDatabase(`bench_${name}`);
     }
-    writeFileSync(join(folder, "nova.conf"), NOVA_CONF);
-    writeFileSync(join(folder, "site.json"), JSON.stringify(BENCH_SITE));
-    const urls = { nova_bm: url("nova_bm"), nova: url("nova"), ironic: url("ironic") };
-    return await work({ folder, engine, server, place, urls });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-    for (const name of NAMES) await server?.dropDatabase(`bench_${name}`);
-  }
+  });
 }
 
 export interface Step {
   readonly stage: string;
-  readonly words: readonly [string, ...string[]];
+  readonly words: readonly string[];
 }
 
 /** What is done with Nova: nothing, it is read, or its rows change too: every machine gets another compute host. */

@@ -3,15 +3,7 @@ import { join } from "node:path";
 import { program } from "../../src/run/files/package-root.ts";
 import { writeCase } from "../cases/write-case.ts";
 import { fleet } from "../support/fleet.ts";
-import { inFolder, middle, type Write } from "./measure.ts";
-
-interface Start {
-  readonly what: string;
-  readonly words: readonly string[];
-  readonly limit: number;
-}
-
-const BARE: Start = { what: "node -e 0", words: ["-e", "0"], limit: 1 };
+import { inFolder, judge, type Write } from "./measure.ts";
 
 /** Odd: there is a middle one. */
 const TURNS = 15;
@@ -28,18 +20,28 @@ export async function benchStart(write: Write): Promise<void> {
     node(tool("extract", ...run, ...extract));
     node(tool("plan", ...run, ...ironic, ...plan));
     const completed = ["--get-yargs-completions", "nova2ironic"];
-    const starts: readonly Start[] = [
-      BARE,
-      { what: "--version", words: tool("--version"), limit: 1.5 },
-      { what: "status of three machines", words: tool("status", ...run), limit: 4.5 },
-      { what: "--help", words: tool("--help"), limit: 4 },
-      { what: "completion of a command", words: tool(...completed, "ap"), limit: 3.5 },
-      { what: "completion of an option", words: tool(...completed, "apply", "--"), limit: 3.5 },
+    const starts: readonly (readonly [string, readonly string[], limit: number])[] = [
+      ["node -e 0", ["-e", "0"], 1],
+      ["--version", tool("--version"), 1.5],
+      ["status of three machines", tool("status", ...run), 4.5],
+      ["--help", tool("--help"), 4],
+      ["completion of a command", tool(...completed, "ap"), 3.5],
+      ["completion of an option", tool(...completed, "apply", "--"), 3.5],
     ];
     const taken = starts.map((): number[] => []);
     for (let turn = 0; turn < TURNS; turn += 1)
-      for (const [at, { words }] of starts.entries()) taken[at]?.push(node(words));
-    write(report(starts, taken.map(middle)));
+      for (const [at, [, words]] of starts.entries()) taken[at]?.push(node(words));
+    const medians = taken.map((all) => all.sort((a, b) => a - b)[TURNS >> 1] ?? 0);
+    write(`\nstart, in starts of bare Node, medians of ${TURNS}\n`);
+    for (const [at, [what, , limit]] of starts.entries()) {
+      const [took = 0, bare = 1] = [medians[at], medians[0]];
+      judge(
+        write,
+        `${what.padEnd(26)}${took.toFixed(0).padStart(6)} ms, times`,
+        took / bare,
+        limit,
+      );
+    }
   });
 }
 
@@ -47,16 +49,4 @@ function node(words: readonly string[]): number {
   const began = performance.now();
   execFileSync(process.execPath, words, { stdio: "ignore" });
   return performance.now() - began;
-}
-
-function report(starts: readonly Start[], medians: readonly number[]): string {
-  const bare = medians[0] ?? 1;
-  const lines = starts.map(({ what, limit }, at) => {
-    const took = medians[at] ?? 0;
-    const times = took / bare;
-    const verdict = times <= limit ? "held  " : "MISSED";
-    const told = `${took.toFixed(0).padStart(6)} ms ${times.toFixed(2).padStart(6)}x`;
-    return `  ${verdict} ${what.padEnd(26)}${told}, limit ${limit}x`;
-  });
-  return `\nstart, in starts of bare Node, medians of ${TURNS}\n${lines.join("\n")}\n`;
 }

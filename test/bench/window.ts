@@ -15,9 +15,9 @@ import type { Section } from "../lab/ironic/config.ts";
 import { type IronicServer, startIronic } from "../lab/ironic/start.ts";
 import { startMariadb } from "../lab/mariadb.ts";
 import type { Server } from "../lab/server.ts";
-import { type Farm, freeAddresses, startFarm } from "../support/bmc/index.ts";
+import { freeAddresses, startFarm } from "../support/bmc/index.ts";
 import { command } from "./command.ts";
-import { inFolder, judge, type Write, withEnds } from "./measure.ts";
+import { inFolder, judge, type Write } from "./measure.ts";
 import { secondsOf } from "./processor.ts";
 
 export interface WindowAsked {
@@ -86,45 +86,45 @@ function fleet(addresses: readonly string[]): Case {
 }
 
 /** One night from `extract` to `finish` on a real Ironic and simulated BMCs, without its waits for people. */
-export function benchWindow(asked: WindowAsked, write: Write): Promise<void> {
-  return withEnds(async (t) => {
-    const server = await startMariadb("on disk");
-    t.after(server.stop);
-    const conductors: IronicServer[] = [];
-    for (let at = 0; at < asked.conductors; at += 1) {
-      const conductor = { ...SHIPPED.conductor, ...asked.conductor };
-      const more = { ...SHIPPED, conductor, DEFAULT: { host: `lab-${at}` } };
-      const [first] = conductors;
-      const beside = first && { beside: first.database };
-      conductors.push(await startIronic(server, { asleep: true, more, ...beside }));
-      t.after(conductors.at(-1)?.stop);
-    }
-    const addresses: string[] = [];
-    for (let left = asked.machines; left > 0; left -= NET)
-      addresses.push(...(await freeAddresses(Math.min(NET, left))));
-    const bmcs = addresses.map((address, at) => ({
-      ...{ address, power: isUsed(at + 1), dead: at % 100 < asked.silent },
-      users: [{ name: "admin", password: passwordOf(at + 1) }],
-    }));
-    const farm = await startFarm({ bmcs });
-    t.after(farm.close);
-    await inFolder((folder) =>
-      night(asked, { server, conductors, farm, addresses, folder }, write),
-    );
-  });
+export async function benchWindow(asked: WindowAsked, write: Write): Promise<void> {
+  const ends: (() => unknown)[] = [];
+  try {
+    const all = await started(asked, ends);
+    await inFolder((folder) => night(asked, all, folder, write));
+  } finally {
+    for (const end of ends.toReversed()) await end();
+  }
 }
 
-interface Place {
-  readonly server: Server;
-  readonly conductors: readonly IronicServer[];
-  readonly farm: Farm;
-  readonly addresses: readonly string[];
-  readonly folder: string;
+/** @param ends is told how each of them ends */
+async function started(asked: WindowAsked, ends: (() => unknown)[]) {
+  const server = await startMariadb("on disk");
+  ends.push(server.stop);
+  const conductors: IronicServer[] = [];
+  for (let at = 0; at < asked.conductors; at += 1) {
+    const conductor = { ...SHIPPED.conductor, ...asked.conductor };
+    const more = { ...SHIPPED, conductor, DEFAULT: { host: `lab-${at}` } };
+    const beside = conductors[0] && { beside: conductors[0].database };
+    const made = await startIronic(server, { asleep: true, more, ...beside });
+    conductors.push(made);
+    ends.push(made.stop);
+  }
+  const addresses: string[] = [];
+  for (let left = asked.machines; left > 0; left -= NET)
+    addresses.push(...(await freeAddresses(Math.min(NET, left))));
+  const bmcs = addresses.map((address, at) => ({
+    ...{ address, power: isUsed(at + 1), dead: at % 100 < asked.silent },
+    users: [{ name: "admin", password: passwordOf(at + 1) }],
+  }));
+  const farm = await startFarm({ bmcs });
+  ends.push(farm.close);
+  return { server, conductors, farm, addresses };
 }
 
 async function night(
   { machines, silent, ...asked }: WindowAsked,
-  { server, conductors, farm, addresses, folder }: Place,
+  { server, conductors, farm, addresses }: Awaited<ReturnType<typeof started>>,
+  folder: string,
   write: Write,
 ): Promise<void> {
   const written = await writeCase(fleet(addresses), folder);
@@ -218,8 +218,7 @@ function hook(folder: string, name: string) {
 }
 
 async function computeStarts(folder: string, machines: number): Promise<void> {
-  const none = { host: "", port: 0, user: "", password: "" };
-  const db = connect({ ...none, engine: "sqlite", database: join(folder, "nova.sqlite") });
+  const db = connect({ engine: "sqlite", database: join(folder, "nova.sqlite") });
   try {
     await db("services").insert(SERVICE);
     for (let id = 1; id <= machines; id += 1) {

@@ -1,8 +1,8 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import type { Knex, knex as knexFactory } from "knex";
+import type { Knex } from "knex";
 import { isObject, type Json } from "../../src/lib/json.ts";
+import { connect } from "../lab/connect.ts";
 import type { Case } from "./case.ts";
 import { loadIronic, loadNova, loadNovaApi, loadNovaBm, novaConfs } from "./load-case.ts";
 
@@ -14,30 +14,10 @@ export interface WrittenCase {
   readonly plan: readonly string[];
 }
 
-/** Creates a SQLite file to build tables in, without syncs: a broken file is built again. */
+/** Creates a SQLite file to build tables in. */
 export function sqliteFile(path: string): Knex {
-  const require = createRequire(import.meta.url);
-  const { knex } = require("knex") as { readonly knex: typeof knexFactory };
-  const Base = require("knex/lib/dialects/better-sqlite3/index.js") as typeof Knex.Client;
   writeFileSync(path, "", { mode: 0o600 });
-  return knex({
-    client: class extends Base {
-      _driver(): unknown {
-        return require("libsql");
-      }
-    },
-    connection: { filename: path },
-    useNullAsDefault: true,
-    pool: {
-      afterCreate: (
-        connection: { exec: (sql: string) => void },
-        done: (error: Error | null, made: unknown) => void,
-      ) => {
-        connection.exec("PRAGMA synchronous=OFF");
-        done(null, connection);
-      },
-    },
-  });
+  return connect({ engine: "sqlite", database: path });
 }
 
 const NOBODY_ASKED = { finding: "N2I-D604", reason: "a sample has no BMCs" };

@@ -1,13 +1,15 @@
 import { createRequire } from "node:module";
 import type { Knex } from "knex";
 import knex from "knex";
-import type { Engine } from "../../src/model/database.ts";
+import type { ServerEngine } from "./binaries.ts";
 
 const require = createRequire(import.meta.url);
 
 /** Where a test database is, as drivers want it. `database` is a path on SQLite. */
-export interface Place {
-  readonly engine: Engine;
+export type Place = { readonly engine: "sqlite"; readonly database: string } | OnServer;
+
+interface OnServer {
+  readonly engine: ServerEngine;
   readonly host: string;
   readonly port: number;
   readonly user: string;
@@ -52,7 +54,7 @@ export async function rowsOf<Row>(
   return Array.isArray(answer) ? answer[0] : answer.rows;
 }
 
-function server({ host, port, user, password, database }: Place) {
+function server({ host, port, user, password, database }: OnServer) {
   return { host, port, user, password, database };
 }
 

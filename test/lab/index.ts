@@ -87,8 +87,7 @@ async function startLab(): Promise<Lab> {
 function sqliteFile(t: Test): TestDatabase {
   const folder = mkdtempSync(join(tmpdir(), "n2i-sqlite-"));
   const path = join(folder, "test.sqlite");
-  const place = { host: "", port: 0, user: "", password: "" };
-  const db = connect({ ...place, engine: "sqlite", database: path });
+  const db = connect({ engine: "sqlite", database: path });
   t.after(async () => {
     await db.destroy();
     rmSync(folder, { recursive: true, force: true });

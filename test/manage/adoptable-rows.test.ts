@@ -9,8 +9,7 @@ import { addBond, addCard, addRunning, type InMemory, inMemory, uuidOf } from ".
 import { writes } from "./scene.ts";
 
 async function onFile(file: string, work: (db: Knex) => Promise<unknown>): Promise<void> {
-  const nowhere = { host: "", port: 0, user: "", password: "" };
-  const db = connect({ ...nowhere, engine: "sqlite", database: file });
+  const db = connect({ engine: "sqlite", database: file });
   await work(db);
   await db.destroy();
 }

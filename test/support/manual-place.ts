@@ -143,9 +143,7 @@ async function onFiles(t: TestContext, given: Case): Promise<Databases> {
   const folder = privateFolder(t);
   await writeCase(given, folder);
   const open = (name: string) => {
-    const nowhere = { host: "", port: 0, user: "", password: "" };
-    const database = join(folder, `${name}.sqlite`);
-    const db = connect({ ...nowhere, engine: "sqlite", database });
+    const db = connect({ engine: "sqlite", database: join(folder, `${name}.sqlite`) });
     t.after(() => db.destroy());
     return (text: string) => db.raw(text);
   };

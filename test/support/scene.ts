@@ -161,12 +161,11 @@ async function onServer(made: TestDatabase, t: TestContext, given: Case, proxied
 
 /** Each look by a new connection: a file that was put back must not meet an old cache. */
 function sqlOn(database: Pick<TestDatabase, "engine" | "name" | "server"> | null, file: string) {
-  const nowhere = { host: "", port: 0, user: "", password: "" };
   return async <T>(work: (db: Knex) => Promise<T>): Promise<T> => {
     const db = connect(
       database?.server
         ? { ...database.server, database: database.name }
-        : { ...nowhere, engine: "sqlite", database: file },
+        : { engine: "sqlite", database: file },
     );
     try {
       return await work(db);

@@ -34,8 +34,7 @@ async function writer(t: TestContext, file: string): Promise<() => void> {
 test("on sqlite, who reads and then writes waits for another who writes, and is told of rows in other hands", async (t) => {
   const folder = privateFolder(t);
   const filename = join(folder, "ironic.sqlite");
-  const nobody = { host: "", port: 0, user: "", password: "" };
-  const db = connect({ engine: "sqlite", database: filename, ...nobody });
+  const db = connect({ engine: "sqlite", database: filename });
   await db.raw("CREATE TABLE nodes (id INTEGER)");
   await db.destroy();
   const database = await openedAt(`sqlite:///${filename}`, t);

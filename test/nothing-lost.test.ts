@@ -4,7 +4,6 @@ import { NO_SITE } from "../src/migrate/mapping/site.ts";
 import { createOrigins } from "../src/migrate/transform/compile.ts";
 import { compileProgram } from "../src/migrate/transform/program.ts";
 import { loadTables } from "../src/run/files/load-tables.ts";
-import { type Case, caseUuid } from "./cases/case.ts";
 import { fleets } from "./support/arbitrary.ts";
 import { lostBy } from "./support/lost.ts";
 import { mappings, planned, withCase } from "./support/planned-case.ts";
@@ -65,29 +64,4 @@ test("every column of every nova_bm version is read or dropped with a reason, fo
   }
   assert.deepEqual(unread, []);
   assert.ok(looked > 5000, `${looked} columns were looked at`);
-});
-
-test("a value in a column no rule reads keeps its machine from being loaded", async () => {
-  const given: Case = {
-    shows: "a fork's column",
-    nova_bm: {
-      nodes: [{ id: 1, rack: "r7" }, { id: 2 }],
-      interfaces: [{ bm_node_id: 1 }, { bm_node_id: 2, speed: 10 }],
-      columns: { bm_nodes: { rack: "varchar(10)" }, bm_interfaces: { speed: "integer" } },
-    },
-    site: {
-      format: "nova2ironic/site@1",
-      machines: [
-        {
-          match: {},
-          set: { deploy_kernel: caseUuid("vif", 1), deploy_ramdisk: caseUuid("vif", 2) },
-        },
-      ],
-    },
-  };
-  await withCase(given, async (at) => {
-    const { counts } = await planned(at);
-    assert.deepEqual([counts.verdicts.blocked, counts.findings["N2I-D008"]], [2, 2]);
-    assert.deepEqual(await lostBy(at), []);
-  });
 });

@@ -53,13 +53,6 @@ test("a version that a document does not tell of is refused", () => {
   assert.throws(() => loadTables("ironic", "icehouse"), RangeError);
 });
 
-test("nova_bm 1 has four tables of its own, 10 has two", () => {
-  const own = (version: number) =>
-    Object.keys(loadTables("nova_bm", version).tables).filter((name) => name.startsWith("bm_"));
-  assert.deepEqual(own(1), ["bm_nodes", "bm_interfaces", "bm_pxe_ips", "bm_deployments"]);
-  assert.deepEqual(own(10), ["bm_nodes", "bm_interfaces"]);
-});
-
 test("every table of nova, nova_api and Ironic has the column privileges are asked by", () => {
   for (const [name, version] of VERSIONS.filter(([of]) => of !== "nova_bm"))
     for (const [table, { columns }] of Object.entries(loadTables(name, version).tables))

@@ -83,6 +83,7 @@ export function writing(
     boot: [...boot.toSpliced(1, 2, ...own), "--yes", "-q"],
     release: ["handover", ...own, ...writer, ...one],
     apply: ["apply", ...both, "--staged"],
+    finish: ["finish", ...own, ...writer, "--yes", "-q"],
     verify: ["verify", ...both.slice(0, 6), "-q"],
     rollback: ["rollback", ...both, "--all"],
     plan: [...made.planning.toSpliced(1, 2, ...own), "-q"],

@@ -4,8 +4,6 @@ import { packageRoot } from "../../src/run/files/package-root.ts";
 import { type Case, type CaseRow, caseMac, caseUuid } from "../cases/case.ts";
 import { tenant } from "../hostile/fleet.ts";
 
-type Release = NonNullable<NonNullable<Case["ironic"]>["release"]>;
-
 const NATIVE = "f0000000-0000-4000-8000-000000000001";
 
 /** Text on which engines, charsets and collations could differ; all of it is Latin-1. */
@@ -44,7 +42,7 @@ const WIDE: readonly CaseRow[] = [
  * The demo's twenty machines, and more of every kind that engines could read differently.
  * @param latin1 leave out what a Latin-1 database cannot hold
  */
-export function everything(release: Release, latin1 = false): Case {
+export function everything(latin1 = false): Case {
   // The form is the project's own.
   const demo = JSON.parse(
     readFileSync(join(packageRoot(), "fixtures", "demo", "case.json"), "utf8"),
@@ -87,12 +85,9 @@ export function everything(release: Release, latin1 = false): Case {
       ],
     },
     ironic: {
-      release,
       nodes: [{ uuid: NATIVE, provision_state: "active", power_state: "power on" }],
       ports: [{ uuid: caseUuid("vif", 999), address: "52:54:ff:00:00:01", node_uuid: NATIVE }],
     },
-    site: siteFor(demo, release),
-    allow_pairing: release !== "juno",
   };
 }
 
@@ -110,17 +105,4 @@ export function service(host: string, at: number): CaseRow {
     ...{ id: at + 1, host, binary: "nova-compute", topic: "compute" },
     ...{ report_count: 10, disabled: false, deleted: 0 },
   };
-}
-
-/** On releases that boot from disk only, tenants are taken over on the operator's word. */
-function siteFor(demo: Case, release: Release): NonNullable<Case["site"]> {
-  const reason = "the old TFTP service stays";
-  // A site document, as the demo has it.
-  const site = demo.site as { readonly machines: readonly CaseRow[] };
-  return release !== "2023.1"
-    ? site
-    : {
-        ...site,
-        machines: [...site.machines, { match: {}, accept: [{ finding: "N2I-D403", reason }] }],
-      };
 }

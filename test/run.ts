@@ -7,10 +7,9 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { inMemory } from "./lab/folder.ts";
 import type { LabFile } from "./lab/index.ts";
 import { type IronicServer, startIronic } from "./lab/ironic/start.ts";
-import { startMariadb } from "./lab/mariadb.ts";
 import { GALERA, missingSoftware, missingUnpacked } from "./lab/packages.ts";
-import { startPostgres } from "./lab/postgres.ts";
 import type { Server } from "./lab/server.ts";
+import { startMariadb, startPostgres } from "./lab/start.ts";
 import { dealt, filesOf, LANES, type Lane, type LaneServer } from "./runner/lanes.ts";
 import { type Counted, report } from "./runner/report.ts";
 

@@ -1,7 +1,6 @@
 import { parseArgs } from "node:util";
-import { startMariadb } from "../lab/mariadb.ts";
-import { startPostgres } from "../lab/postgres.ts";
 import type { Server } from "../lab/server.ts";
+import { startMariadb, startPostgres } from "../lab/start.ts";
 import { benchCounted } from "./counted.ts";
 import { benchGrowth } from "./growth.ts";
 import { benchNight } from "./night.ts";

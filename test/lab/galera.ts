@@ -2,9 +2,8 @@ import { dirname, join } from "node:path";
 import { binaries } from "./binaries.ts";
 import { freePort, startDaemon } from "./daemon.ts";
 import { owner, privateFile, privateFolder } from "./folder.ts";
-import { onlyAccount, options } from "./mariadb.ts";
 import { newPassword, type Server } from "./server.ts";
-import { ready } from "./start.ts";
+import { mariadbOptions, onlyAccount, ready } from "./start.ts";
 import { unpackedProgram } from "./unpack.ts";
 
 interface Common {
@@ -61,9 +60,9 @@ async function startNode(
   ] as const;
   const folder = privateFolder("n2i-galera-", user, "in memory");
   const [data, socket] = [join(folder, "data"), join(folder, "socket")];
-  const accounts = join(folder, "accounts.sql");
-  privateFile(accounts, onlyAccount("lab", password), user);
-  const plain = options({ data, socket, port, accounts }, "in memory").filter(
+  const secret = join(folder, "accounts.sql");
+  privateFile(secret, onlyAccount("lab", password), user);
+  const plain = mariadbOptions({ folder, data, port, secret }, "in memory").filter(
     // The others get what the first one has, accounts too.
     (word) => first === null || !word.startsWith("--init-file="),
   );

@@ -7,9 +7,8 @@ import type { Engine } from "../../src/model/database.ts";
 import { SERVERS, type ServerEngine } from "./binaries.ts";
 import { connect } from "./connect.ts";
 import type { IronicAt } from "./ironic/start.ts";
-import { startMariadb } from "./mariadb.ts";
-import { startPostgres } from "./postgres.ts";
 import { type Coordinates, newPassword, type Server, serverAt } from "./server.ts";
+import { startMariadb, startPostgres } from "./start.ts";
 
 export interface Lab {
   /** Null in a lane that does not start it. */

@@ -10,8 +10,7 @@ import { needs } from "./index.ts";
 
 /** Starts a server of its own, again on the same data, and again; then says where it is, and waits. */
 const STARTER = `
-  const { startMariadb } = await import("./mariadb.js");
-  const { startPostgres } = await import("./postgres.js");
+  const { startMariadb, startPostgres } = await import("./start.js");
   const server = await (process.argv[1] === "mysql" ? startMariadb : startPostgres)("in memory");
   await server.newDatabase("kept");
   const kept = [];

@@ -1,8 +1,115 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { SERVERS } from "./binaries.ts";
+import { binaries, SERVERS, type ServerEngine } from "./binaries.ts";
 import { connect } from "./connect.ts";
-import type { Daemon } from "./daemon.ts";
-import { type Coordinates, type Server, serverAt } from "./server.ts";
+import { type Daemon, freePort, startDaemon } from "./daemon.ts";
+import { type Kept, owner, privateFile, privateFolder } from "./folder.ts";
+import { type Coordinates, newPassword, type Server, serverAt } from "./server.ts";
+
+export interface Restartable extends Server {
+  /** Ends it and starts it again on the same data; whoever was connected is not any more. */
+  readonly restart: () => Promise<void>;
+}
+
+interface Place {
+  readonly data: string;
+  readonly folder: string;
+  readonly port: number;
+  /** A file that the start reads, and that is gone once it is ready. */
+  readonly secret: string;
+}
+
+/** How an engine makes its data folder, and serves it. */
+const HOW = {
+  mysql: {
+    ...({ user: "mysql", signal: "TERM", again: "SIGTERM" } as const),
+    socket: ({ folder }: Place) => join(folder, "socket"),
+    // Accounts are made once.
+    later: "--init-file=",
+    secret: (password: string) => onlyAccount("lab", password),
+    init: ({ data }: Place) => [
+      ...["--no-defaults", `--datadir=${data}`, "--skip-test-db", "--skip-name-resolve"],
+    ],
+    options: mariadbOptions,
+    renew: () => ["true"],
+  },
+  postgresql: {
+    // "Immediate": the data is thrown away when it ends. Again it is "fast", as a service manager stops it.
+    ...({ user: "postgres", signal: "QUIT", again: "SIGINT" } as const),
+    socket: ({ folder }: Place) => folder,
+    later: "",
+    secret: (password: string, copied: boolean) =>
+      copied ? `ALTER ROLE lab PASSWORD '${password}'\n` : `${password}\n`,
+    // The superuser has the password of this file.
+    init: ({ data, secret }: Place) => [
+      ...["-D", data, "-U", "lab", `--pwfile=${secret}`, "-A", "scram-sha-256"],
+      ...["-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"],
+    ],
+    options: postgresOptions,
+    // In a copied cluster, which nobody serves yet, the superuser gets the password that this statement sets.
+    renew: ({ data, secret }: Place, server: string) => [
+      ...["sh", "-c", 'exec "$0" --single -F -D "$1" postgres <"$2"', server, data, secret],
+    ],
+  },
+} as const;
+
+/**
+ * Starts a server of our own: new data, loopback only, an unprivileged user, passwords asked for on every way in,
+ * nothing of the system's configuration.
+ * @param kept in memory for tests, none of which ends the server's machine
+ * @param seed data to begin with, in place of none
+ * @throws Error when it is not installed, or does not start
+ */
+async function startServer(engine: ServerEngine, kept: Kept, seed?: string): Promise<Restartable> {
+  const { server, init } = binaries(engine);
+  const how = HOW[engine];
+  const user = owner(how.user);
+  const port = await freePort();
+  // From here to the daemon nothing waits: a signal in between would leave the folder behind.
+  const folder = privateFolder(`n2i-${how.user}-`, user, kept);
+  const [data, secret] = [join(folder, "data"), join(folder, "secret")];
+  const place = { folder, data, secret, port };
+  const password = newPassword();
+  const copied = seed !== undefined && spawnSync("cp", ["-a", seed, data]).status === 0;
+  privateFile(secret, how.secret(password, copied), user);
+  const daemon = startDaemon(
+    copied ? how.renew(place, server) : [init, ...how.init(place)],
+    ["sh", "-c", AGAIN, "sh", how.later, server, ...how.options(place, kept)],
+    { folder, signal: how.signal, owner: user },
+  );
+  const at = { engine, host: "127.0.0.1", port, socket: how.socket(place), user: "lab", password };
+  const started = await ready(at, daemon);
+  rmSync(secret);
+  const restart = async (): Promise<void> => {
+    const told = join(folder, "again");
+    privateFile(told, "", user);
+    process.kill(Number(readFileSync(join(folder, "pid"), "utf8")), how.again);
+    while (existsSync(told)) await sleep(20);
+    await ready(at, daemon);
+  };
+  return { ...started, restart };
+}
+
+export const startMariadb = (kept: Kept, seed?: string) => startServer("mysql", kept, seed);
+export const startPostgres = (kept: Kept, seed?: string) => startServer("postgresql", kept, seed);
+
+/**
+ * Starts the command after its first argument, which is one more of every start but the first, or nothing. Its folder
+ * is where it runs. One that ends by itself ends all; it is started again when it is told to.
+ */
+const AGAIN = `
+trap 'ending=yes' TERM
+later=$1
+shift
+while [ -z "$ending" ]; do
+  "$@" & echo $! >pid
+  while kill -0 $! 2>/dev/null; do wait $!; done
+  [ -e again ] || { [ -n "$ending" ]; exit; }
+  [ -z "$later" ] || set -- "$@" "$later"
+  rm again
+done`;
 
 /** The slowest machine needs seconds for making the data folder and starting. */
 const PATIENCE_MS = 120_000;
@@ -33,4 +140,62 @@ async function refusal(at: Coordinates): Promise<unknown> {
   } finally {
     await db.destroy();
   }
+}
+
+/** Run by MariaDB before it takes the first connection; each statement is one line. */
+export function onlyAccount(user: string, password: string): string {
+  return [
+    "FLUSH PRIVILEGES;",
+    "DELETE FROM mysql.global_priv WHERE User IN ('', 'root', 'mysql', 'nobody');",
+    "FLUSH PRIVILEGES;",
+    ...["127.0.0.1", "localhost"].flatMap((host) => [
+      `CREATE USER '${user}'@'${host}' IDENTIFIED BY '${password}';`,
+      `GRANT ALL ON *.* TO '${user}'@'${host}' WITH GRANT OPTION;`,
+    ]),
+    "",
+  ].join("\n");
+}
+
+const UNSYNCED = [
+  ...["--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync"],
+  ...["--skip-innodb-doublewrite", "--skip-sync-frm"],
+];
+
+export function mariadbOptions({ folder, data, port, secret }: Place, kept: Kept) {
+  return [
+    "--no-defaults",
+    `--datadir=${data}`,
+    // A server that starts removes whatever #sql files its tmpdir has: those of others that share it, too.
+    `--tmpdir=${data}`,
+    `--socket=${join(folder, "socket")}`,
+    `--pid-file=${data}/pid`,
+    "--bind-address=127.0.0.1",
+    `--port=${port}`,
+    `--init-file=${secret}`,
+    "--skip-name-resolve",
+    "--character-set-server=utf8mb4",
+    "--collation-server=utf8mb4_general_ci",
+    "--max-connections=200",
+    "--innodb-buffer-pool-size=128M",
+    ...(kept === "on disk" ? ["--innodb-flush-log-at-trx-commit=1"] : UNSYNCED),
+    // The data is thrown away when it ends: no need to leave it tidy.
+    "--innodb-fast-shutdown=2",
+  ];
+}
+
+function postgresOptions({ data, folder, port }: Place, kept: Kept) {
+  const synced = kept === "on disk" ? "on" : "off";
+  const settings = {
+    listen_addresses: "127.0.0.1",
+    port: String(port),
+    unix_socket_directories: folder,
+    max_connections: "200",
+    // A client that gives up while it logs in holds up every DROP DATABASE for this long.
+    authentication_timeout: "5s",
+    fsync: synced,
+    full_page_writes: synced,
+    // Commits still wait for a standby where a test sets one.
+    synchronous_commit: "on",
+  };
+  return ["-D", data, ...Object.entries(settings).flatMap(([name, v]) => ["-c", `${name}=${v}`])];
 }

@@ -4,8 +4,8 @@ import { createReadStream, existsSync, readdirSync, renameSync, rmSync } from "n
 import { basename, join } from "node:path";
 import { binaries, locate, type ServerEngine } from "../binaries.ts";
 import { type Owner, owner, privateFolder } from "../folder.ts";
-import { startPostgres } from "../postgres.ts";
 import { versionsOf } from "../python.ts";
+import { startPostgres } from "../start.ts";
 import { restore } from "./schema.ts";
 
 /** What has a schema among a cloud's services, and how Python names it. */

@@ -20,8 +20,7 @@ import {
 import { defining, writing } from "../../../src/systems/database/write.ts";
 import { connect } from "../../lab/connect.ts";
 import { needs, withDatabase } from "../../lab/index.ts";
-import { startMariadb } from "../../lab/mariadb.ts";
-import { startPostgres } from "../../lab/postgres.ts";
+import { startMariadb, startPostgres } from "../../lab/start.ts";
 import { authority, type Pair } from "../../support/certificates.ts";
 import { portOf } from "../../support/listening.ts";
 import { addressAt, openedAt } from "../../support/opened.ts";

@@ -15,7 +15,7 @@ import { SMALL } from "../../hostile/fleet.ts";
 import { connect } from "../../lab/connect.ts";
 import { engines, test } from "../../lab/engines.ts";
 import { addressFile, type TestDatabase } from "../../lab/index.ts";
-import { startMariadb } from "../../lab/mariadb.ts";
+import { startMariadb } from "../../lab/start.ts";
 import { proxyTo } from "../../support/proxy.ts";
 import { bootFile, rootOf } from "../legacy-trees.ts";
 import { opened } from "./place.ts";

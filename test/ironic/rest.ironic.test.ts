@@ -7,8 +7,8 @@ import { assertRefusal } from "../hostile/cli.ts";
 import type { Cloud } from "../lab/cloud/start.ts";
 import { withCloud } from "../lab/cloud/with-cloud.ts";
 import { faultyProxy } from "../lab/ironic/faulty.ts";
-import { fakeKeystone } from "../lab/ironic/keystone.ts";
 import { needsIronic, withIronic } from "../lab/ironic/with-ironic.ts";
+import { fakeCloud, PASSWORD } from "../migrate/nova/fake-cloud.ts";
 import { authority } from "../support/certificates.ts";
 import { copyFolder } from "../support/copy-folder.ts";
 import { listening } from "../support/listening.ts";
@@ -219,17 +219,14 @@ test("with http_basic a cloud's password comes from secure.yaml, and a wrong one
 test("a token of Keystone is renewed when it is refused, though Keystone falters, and the service comes from its catalog", async (t) => {
   const ironic = await needsIronic(t);
   const proxy = await faultyProxy(ironic.url, t);
-  const keystone = await fakeKeystone(t, SECRET, proxy.url);
-  const password = {
-    ...{ OS_AUTH_URL: `${keystone.url}/v3`, OS_INTERFACE: "internal", OS_REGION_NAME: "lab" },
-    ...{ OS_USERNAME: "mover", OS_PASSWORD: SECRET, OS_PROJECT_NAME: "admin" },
-    HOME: "/nonexistent",
-  };
+  const keystone = await fakeCloud(t, proxy.url);
+  const inside = { OS_INTERFACE: "internal", OS_REGION_NAME: "lab", HOME: "/nonexistent" };
+  const password = { ...keystone.env, ...inside };
   const at = await adoption(t, ironic, ["--via", "rest"], password);
   await at.does(0, "plan");
   assert.match(
-    keystone.asked()[0] ?? "",
-    /"methods":\["password"\].*"name":"mover","domain":\{"id":"default"\},"password".*"scope":\{"project":\{"name":"admin"/,
+    keystone.logins[0] ?? "",
+    /"methods":\["password"\].*"name":"admin","domain":\{"id":"default"\},"password".*"scope":\{"project":\{"name":"admin"/,
   );
   let calls = 0;
   const dead = new Set<string>();
@@ -239,19 +236,19 @@ test("a token of Keystone is renewed when it is refused, though Keystone falters
     if (token !== undefined && !dead.has(token)) return null;
     return { do: "answer", status: 401, text: `{"error": "no token ${token}"}` };
   });
-  const before = keystone.tokens().length;
-  keystone.falter(2);
+  const before = keystone.tokens;
+  keystone.faltering = 2;
   await at.does(0, "apply", ["--yes"]);
   assert.deepEqual(await at.there(), ADOPTED);
   // One for the run, one for the guard's look, one in place of the dead one.
-  assert.equal(keystone.tokens().length, before + 3);
+  assert.equal(keystone.tokens, before + 3);
   const application = {
     OS_AUTH_TYPE: "v3applicationcredential",
     OS_APPLICATION_CREDENTIAL_ID: "abc",
-    OS_APPLICATION_CREDENTIAL_SECRET: SECRET,
+    OS_APPLICATION_CREDENTIAL_SECRET: PASSWORD,
   };
   await at.does(0, "rollback", ["--all", "--yes"], application);
-  assert.match(keystone.asked().at(-1) ?? "", /"application_credential":\{"id":"abc","secret"/);
+  assert.match(keystone.logins.at(-1) ?? "", /"application_credential":\{"id":"abc","secret"/);
   assert.deepEqual(await at.there(), NOTHING);
   const wrong = await at.does(12, "plan", [], { OS_PASSWORD: "another-secret" });
   assertRefusal(wrong, 12, "N2I-E211", /Keystone at .* rejects the credentials/);
@@ -284,18 +281,16 @@ test("nodes are adopted over TLS with a private authority, and each certificate 
   const ca = authority(t);
   const good = ca.signs(HERE, 1);
   const proxy = await faultyProxy(ironic.url, t, good);
-  const keystone = await fakeKeystone(t, SECRET, proxy.url, good);
-  const login = {
-    ...{ OS_AUTH_URL: keystone.url, OS_INTERFACE: "internal", OS_REGION_NAME: "lab" },
-    ...{ OS_USERNAME: "mover", OS_PASSWORD: SECRET, HOME: "/nonexistent" },
-  };
+  const keystone = await fakeCloud(t, proxy.url, good);
+  const inside = { OS_INTERFACE: "internal", OS_REGION_NAME: "lab", HOME: "/nonexistent" };
+  const login = { ...keystone.env, ...inside };
   const at = await adoption(t, ironic, [], { HOME: "/nonexistent" });
   const cacert = { OS_CACERT: ca.file };
   await at.does(0, "plan", ["--via", "rest"], { ...login, ...cacert });
   await at.does(0, "apply", ["--via", "rest", "--yes"], { ...login, ...cacert });
   assert.deepEqual(await at.there(), ADOPTED);
   const clouds = join(at.folder, "clouds.yaml");
-  const auth = { auth_url: keystone.url, username: "mover", password: SECRET };
+  const auth = { auth_url: keystone.url, username: "mover", password: PASSWORD };
   const lab = { auth, interface: "internal", region_name: "lab", verify: false };
   writeFileSync(clouds, JSON.stringify({ clouds: { lab } }), { mode: 0o600 });
   const unlooked = await at.does(0, "rollback", ["--os-cloud", "lab", "--all", "--yes"], {
@@ -311,7 +306,7 @@ test("nodes are adopted over TLS with a private authority, and each certificate 
   ): Promise<void> => {
     const refused = await at.does(1, "plan", options, env);
     assertRefusal(refused, 1, "N2I-E213", words);
-    assert.doesNotMatch(refused.err + refused.out, new RegExp(SECRET));
+    assert.doesNotMatch(refused.err + refused.out, new RegExp(PASSWORD));
   };
   const unsigned = /not signed by a trusted CA.*\n(.*\n)*.*Fix: .*OS_CACERT/;
   await refuses(unsigned, ["--via", "rest"], login);

@@ -1,6 +1,8 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createTls } from "node:https";
 import { text } from "node:stream/consumers";
 import type { TestContext } from "node:test";
+import type { Pair } from "../../support/certificates.ts";
 import { listening } from "../../support/listening.ts";
 
 interface Answer {
@@ -15,48 +17,64 @@ interface FakeImage {
   readonly disk_format: string | null;
 }
 
-/** Keystone and Glance's images on one port; a real server, kept in memory. */
-interface FakeCloud {
-  readonly env: { readonly [name: string]: string };
-  readonly images: FakeImage[];
-  readonly calls: string[];
-  /** Glance's answer to each call; null: what it has. */
-  answer: Answer | null;
-}
-
 export const PASSWORD = "keystone-password-7f31";
 export const TOKEN = "gAAAAA-token-of-the-test";
 /** Images on one page: few, so that there are several. */
 const PAGE = 2;
 
-export async function fakeCloud(t: TestContext): Promise<FakeCloud> {
-  const cloud: FakeCloud = { env: {}, images: [], calls: [], answer: null };
-  const server = createServer(async (asked, answer) => {
+/**
+ * Keystone and Glance's images on one port; a real server, kept in memory.
+ * @param baremetal URL of an Ironic, which the catalog has for callers inside, in the region `lab`; each token differs
+ * @source Keystone's API reference, v3: POST /v3/auth/tokens
+ */
+export async function fakeCloud(t: TestContext, baremetal = "", pair: Pair | null = null) {
+  const cloud = {
+    ...{ images: [] as FakeImage[], calls: [] as string[], url: "" },
+    /** What was asked for tokens, how many were given, and how many next questions bring a 503. */
+    ...{ logins: [] as string[], tokens: 0, faltering: 0 },
+    /** Glance's answer to each call; null: what it has. */
+    answer: null as Answer | null,
+  };
+  const token = (body: string): Answer => {
+    cloud.logins.push(body);
+    if (cloud.faltering > 0) {
+      cloud.faltering -= 1;
+      return { status: 503 };
+    }
+    if (!body.includes(`"${PASSWORD}"`))
+      return { status: 401, body: { error: { message: `no such login: ${body}` } } };
+    cloud.tokens += 1;
+    const images = [{ interface: "public", region: "one", url: `${cloud.url}/image/v2/` }];
+    const nodes = [
+      { interface: "internal", region: "other", url: "http://127.0.0.1:9" },
+      { interface: "internal", region: "lab", url: `${baremetal}/v1` },
+    ];
+    const all = { image: images, baremetal: nodes };
+    const catalog = Object.entries(all).map(([type, endpoints]) => ({ type, endpoints }));
+    return { status: 201, body: { token: { catalog } } };
+  };
+  const answers = async (asked: IncomingMessage, answer: ServerResponse): Promise<void> => {
     const body = await text(asked);
-    const { origin } = new URL(`http://${asked.headers.host}`);
     const say = ({ status, body: told }: Answer): void => {
-      answer.writeHead(status, { "X-Subject-Token": TOKEN });
+      const given = baremetal === "" ? TOKEN : `${TOKEN}-${cloud.tokens}`;
+      answer.writeHead(status, { "X-Subject-Token": given });
       answer.end(told === undefined ? "" : JSON.stringify(told));
     };
-    if (asked.url === "/v3/auth/tokens") return say(token(origin, body));
-    if (asked.headers["x-auth-token"] !== TOKEN) return say({ status: 401 });
+    if (asked.url === "/v3/auth/tokens") return say(token(body));
+    if (!String(asked.headers["x-auth-token"]).startsWith(TOKEN)) return say({ status: 401 });
     cloud.calls.push(`${asked.method} ${asked.url}`);
-    say(cloud.answer ?? imagesAt(cloud, asked.url ?? ""));
-  });
-  const env = {
-    ...{ OS_AUTH_URL: `${await listening(t, server)}/v3`, OS_USERNAME: "admin" },
+    say(cloud.answer ?? imagesAt(cloud.images, asked.url ?? ""));
+  };
+  const server = pair === null ? createServer(answers) : createTls(pair, answers);
+  cloud.url = await listening(t, server);
+  const env: { readonly [name: string]: string } = {
+    ...{ OS_AUTH_URL: `${cloud.url}/v3`, OS_USERNAME: "admin" },
     ...{ OS_PASSWORD: PASSWORD, OS_PROJECT_NAME: "admin" },
   };
   return Object.assign(cloud, { env });
 }
 
-function token(origin: string, body: string): Answer {
-  if (!body.includes(PASSWORD)) return { status: 401, body: { error: { message: "no" } } };
-  const endpoints = [{ interface: "public", region: "one", url: `${origin}/image/v2/` }];
-  return { status: 201, body: { token: { catalog: [{ type: "image", endpoints }] } } };
-}
-
-function imagesAt({ images }: FakeCloud, path: string): Answer {
+function imagesAt(images: readonly FakeImage[], path: string): Answer {
   const { pathname, searchParams } = new URL(path, "http://cloud");
   if (pathname !== "/image/v2/images") {
     const one = images.find(({ id }) => pathname.endsWith(`/${encodeURIComponent(id)}`));

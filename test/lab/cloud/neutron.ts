@@ -1,12 +1,10 @@
 import { join } from "node:path";
 import { needsProgram } from "../binaries.ts";
-import { startDaemon } from "../daemon.ts";
-import { owner, privateFile, privateFolder } from "../folder.ts";
 import { versionsOf } from "../python.ts";
 import type { Server } from "../server.ts";
 import { common, ini, type Sections, sqlalchemy } from "./config.ts";
 import { onceMade, runAs, withSchema } from "./schema.ts";
-import { answers, type Cloud } from "./start.ts";
+import { type Cloud, folderOf, startService } from "./start.ts";
 
 export const NEUTRON = { title: "Neutron 21 (Zed)", packages: ["neutron-server"] } as const;
 
@@ -39,21 +37,16 @@ export interface NeutronPlace {
  * @throws Error when it is not installed
  */
 export async function startNeutron(place: NeutronPlace) {
-  needsProgram("neutron-server", NEUTRON);
+  const serve = needsProgram("neutron-server", NEUTRON);
   const { server, mechanism, port, kept } = place;
-  const user = owner("neutron");
-  const folder = privateFolder("n2i-neutron-", user);
-  const config = ["--config-file", join(folder, "neutron.conf")];
-  privateFile(join(folder, "neutron.conf"), ini(sections(place, folder)), user);
-  privateFile(join(folder, "policy.yaml"), "# as shipped\n", user);
-  privateFile(join(folder, `${mechanism.module}.py`), mechanism.text, user);
-  privateFile(join(folder, "METADATA"), `Name: ${mechanism.module}\nVersion: 1\n`, user);
   const entry = `${mechanism.module} = ${mechanism.module}:${mechanism.class}`;
-  privateFile(
-    join(folder, "entry_points.txt"),
-    `[neutron.ml2.mechanism_drivers]\n${entry}\n`,
-    user,
-  );
+  const { user, folder } = folderOf("neutron", (at) => ({
+    "neutron.conf": ini(sections(place, at)),
+    [`${mechanism.module}.py`]: mechanism.text,
+    METADATA: `Name: ${mechanism.module}\nVersion: 1\n`,
+    "entry_points.txt": `[neutron.ml2.mechanism_drivers]\n${entry}\n`,
+  }));
+  const config = ["--config-file", join(folder, "neutron.conf")];
   const [version] = versionsOf(["neutron"]);
   const key = `neutron-${version}`;
   const sync = async (): Promise<void> => {
@@ -65,21 +58,8 @@ export async function startNeutron(place: NeutronPlace) {
   // ML2 takes a mechanism driver from an installed package alone: this folder is one.
   const installed = `${mechanism.module}-1.dist-info`;
   const prepare = `mkdir policy.d ${installed} && mv METADATA entry_points.txt ${installed}`;
-  const program = [
-    "env",
-    `PYTHONPATH=${folder}`,
-    needsProgram("neutron-server", NEUTRON),
-    ...config,
-  ];
-  const daemon = startDaemon(["sh", "-c", prepare], program, {
-    folder,
-    signal: "TERM",
-    owner: user,
-  });
-  const url = `http://127.0.0.1:${port}`;
-  const log = join(folder, "log");
-  await answers("neutron", `${url}/`, daemon, log);
-  return { url, log, stop: daemon.stop };
+  const program = ["env", `PYTHONPATH=${folder}`, serve, ...config];
+  return startService({ service: "neutron", folder, port }, prepare, program);
 }
 
 export type Neutron = Awaited<ReturnType<typeof startNeutron>>;

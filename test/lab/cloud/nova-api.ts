@@ -1,9 +1,7 @@
-import { join } from "node:path";
-import { freePort, startDaemon } from "../daemon.ts";
-import { owner, privateFile, privateFolder } from "../folder.ts";
+import { freePort } from "../daemon.ts";
 import { PYTHON } from "../python.ts";
 import { common, ini } from "./config.ts";
-import { answers, type Cloud } from "./start.ts";
+import { type Cloud, folderOf, startService } from "./start.ts";
 
 /**
  * Nova's own API without a database, which os-baremetal-nodes reads nothing of: PORT IRONIC. Its client
@@ -41,25 +39,17 @@ export const AS_SHIPPED = { "X-As-Shipped": "yes" } as const;
 
 /** Starts nova-api alone beside this Keystone; it dies with this process. @returns its URL, and its end */
 export async function startNovaApi({ authtoken }: Pick<Cloud, "authtoken">, ironic: string) {
-  const user = owner("nova");
-  const folder = privateFolder("n2i-nova-", user);
   const port = await freePort();
-  const sections = {
-    ...common({ folder }),
-    DEFAULT: { host: "lab", my_ip: "127.0.0.1", state_path: folder, transport_url: "fake:/" },
-    api: { auth_strategy: "keystone" },
-    keystone_authtoken: authtoken,
-    ironic: authtoken,
-  };
-  privateFile(join(folder, "nova.conf"), ini(sections), user);
-  privateFile(join(folder, "policy.yaml"), "# as shipped\n", user);
+  const { folder } = folderOf("nova", (at) => ({
+    "nova.conf": ini({
+      ...common({ folder: at }),
+      DEFAULT: { host: "lab", my_ip: "127.0.0.1", state_path: at, transport_url: "fake:/" },
+      api: { auth_strategy: "keystone" },
+      keystone_authtoken: authtoken,
+      ironic: authtoken,
+    }),
+  }));
   const files = `OS_NOVA_CONFIG_FILES=/usr/share/nova-common/api-paste.ini;${folder}/nova.conf`;
-  const daemon = startDaemon(
-    ["mkdir", "policy.d"],
-    ["env", files, PYTHON, "-c", SERVE, String(port), ironic],
-    { folder, signal: "TERM", owner: user },
-  );
-  const url = `http://127.0.0.1:${port}`;
-  await answers("nova-api", `${url}/`, daemon, join(folder, "log"));
-  return { url, stop: daemon.stop };
+  const program = ["env", files, PYTHON, "-c", SERVE, String(port), ironic];
+  return startService({ service: "nova", folder, port }, "mkdir policy.d", program);
 }

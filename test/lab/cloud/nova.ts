@@ -2,12 +2,11 @@ import { copyFileSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { locate, needsProgram } from "../binaries.ts";
 import { type Daemon, startDaemon } from "../daemon.ts";
-import { type Owner, owner, privateFile, privateFolder } from "../folder.ts";
 import { PYTHON, versionsOf } from "../python.ts";
 import type { Server } from "../server.ts";
 import { common, ini, type Sections, sqlalchemy } from "./config.ts";
 import { onceMade, runAs, withSchema } from "./schema.ts";
-import { answers, type Cloud } from "./start.ts";
+import { answers, type Cloud, folderOf } from "./start.ts";
 
 export const NOVA = {
   title: "Nova 26 (Zed)",
@@ -47,16 +46,13 @@ export interface Process {
 export async function startNova(place: LockedNova) {
   for (const name of [...PROGRAMS, "nova-compute"]) needsProgram(name, NOVA);
   const { server, cloud, kept } = place;
-  const user = owner("nova");
   const config = ini(sections(place));
   const [version] = versionsOf(["nova"]);
-  await withSchema(server, Object.values(NOVA_DATABASES), {
-    kept,
-    key: `nova-${version}`,
-    make: () => makeCells(user, config, { server, key: `nova-${version}` }),
-  });
+  const key = `nova-${version}`;
+  const make = () => makeCells(config, server, key);
+  await withSchema(server, Object.values(NOVA_DATABASES), { kept, key, make });
   const processes = Object.fromEntries(
-    PROGRAMS.map((name) => [name, start(user, [locate(name) ?? name], config)]),
+    PROGRAMS.map((name) => [name, start([locate(name) ?? name], config)]),
   );
   const url = `http://127.0.0.1:${cloud.ports.nova}`;
   const api = processes["nova-api"];
@@ -80,31 +76,23 @@ export type Nova = Awaited<ReturnType<typeof startNova>>;
  * nova-compute
  */
 export function startCompute(conf: string, driver: { readonly [file: string]: string } | null) {
-  const user = owner("nova");
   const program = driver === null ? [locate("nova-compute") ?? ""] : [PYTHON, "nova_compute.py"];
-  const made = start(user, program, conf, driver ?? {});
+  const made = start(program, conf, driver ?? {});
   const { running, signal } = made.daemon;
   return { ...made, running, signal };
 }
 
 function start(
-  user: Owner,
   program: readonly string[],
   conf: string,
   files: { readonly [file: string]: string } = {},
 ): Process & { readonly daemon: Daemon; readonly path: string } {
-  const folder = privateFolder("n2i-nova-", user);
-  const own = { DEFAULT: { state_path: folder }, oslo_concurrency: { lock_path: folder } };
-  privateFile(join(folder, "nova.conf"), conf, user);
-  privateFile(join(folder, "own.conf"), ini({ ...common({ folder }), ...own }), user);
-  privateFile(join(folder, "policy.yaml"), "# as shipped\n", user);
-  for (const [name, text] of Object.entries(files)) privateFile(join(folder, name), text, user);
-  const configs = ["--config-file", "nova.conf", "--config-file", "own.conf"];
-  const daemon = startDaemon(["mkdir", "policy.d", "instances"], [...program, ...configs], {
-    folder,
-    signal: "TERM",
-    owner: user,
+  const { user, folder } = folderOf("nova", (at) => {
+    const own = { DEFAULT: { state_path: at }, oslo_concurrency: { lock_path: at } };
+    return { "nova.conf": conf, "own.conf": ini({ ...common({ folder: at }), ...own }), ...files };
   });
+  const options = { folder, signal: "TERM", owner: user } as const;
+  const daemon = startDaemon(["mkdir", "policy.d", "instances"], [...program, ...CONFIGS], options);
   const path = join(folder, "log");
   return {
     daemon,
@@ -118,27 +106,15 @@ function start(
   };
 }
 
-interface Cells {
-  readonly server: Server;
-  /** Of the tables that every Nova of this version has. */
-  readonly key: string;
-}
+const CONFIGS = ["--config-file", "nova.conf", "--config-file", "own.conf"];
 
-async function makeCells(user: Owner, config: string, cells: Cells): Promise<void> {
-  const folder = privateFolder("n2i-nova-", user);
-  try {
-    const files = { "nova.conf": config, "own.conf": ini(common({ folder })) };
-    for (const [name, text] of Object.entries(files)) privateFile(join(folder, name), text, user);
-    await makeCellsIn(user, folder, cells);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-async function makeCellsIn(user: Owner, folder: string, { server, key }: Cells): Promise<void> {
-  const configs = ["--config-file", "nova.conf", "--config-file", "own.conf"];
+/** @param key of the tables that every Nova of this version has */
+async function makeCells(config: string, server: Server, key: string): Promise<void> {
+  const { user, folder } = folderOf("nova", (at) => ({
+    ...{ "nova.conf": config, "own.conf": ini(common({ folder: at })) },
+  }));
   const manage = (...words: readonly string[]) =>
-    runAs(user, folder, [locate("nova-manage") ?? "", ...configs, ...words]);
+    runAs(user, folder, [locate("nova-manage") ?? "", ...CONFIGS, ...words]);
   const database = (name: string) =>
     `{scheme}://{username}:{password}@{hostname}:{port}/${name}?{query}`;
   const make = async (): Promise<void> => {
@@ -152,6 +128,7 @@ async function makeCellsIn(user: Owner, folder: string, { server, key }: Cells):
   await manage("cell_v2", "create_cell", "--name", "cell1", ...cell);
   // Of the first cell: the other's are there.
   await manage("db", "sync");
+  rmSync(folder, { recursive: true, force: true });
 }
 
 /** Short intervals, so that nobody waits; what endangers machines is as Nova ships it. */

@@ -1,13 +1,11 @@
 import { join } from "node:path";
 import { needsProgram } from "../binaries.ts";
-import { startDaemon } from "../daemon.ts";
-import { owner, privateFile, privateFolder } from "../folder.ts";
 import { PYTHON, versionsOf } from "../python.ts";
 import type { Server } from "../server.ts";
 import { common, ini, sqlalchemy } from "./config.ts";
 import { runAs, withSchema } from "./schema.ts";
 import { serving } from "./services.ts";
-import { answers, type Cloud } from "./start.ts";
+import { type Cloud, folderOf, startService } from "./start.ts";
 
 export const PLACEMENT = { title: "Placement 8 (Zed)", packages: ["placement-api"] } as const;
 
@@ -25,33 +23,25 @@ export async function startPlacement(
   port: number,
 ) {
   const manage = needsProgram("placement-manage", PLACEMENT);
-  const user = owner("placement");
-  const folder = privateFolder("n2i-placement-", user);
-  const config = join(folder, "placement.conf");
-  const sections = {
-    ...common({ folder }),
-    api: { auth_strategy: "keystone" },
-    placement_database: { connection: sqlalchemy(server, PLACEMENT_DATABASE) },
-    keystone_authtoken: authtoken,
-  };
-  privateFile(config, ini(sections), user);
-  privateFile(join(folder, "policy.yaml"), "# as shipped\n", user);
+  const { user, folder } = folderOf("placement", (at) => ({
+    "placement.conf": ini({
+      ...common({ folder: at }),
+      api: { auth_strategy: "keystone" },
+      placement_database: { connection: sqlalchemy(server, PLACEMENT_DATABASE) },
+      keystone_authtoken: authtoken,
+    }),
+  }));
   const [version] = versionsOf(["openstack-placement"]);
   await withSchema(server, [PLACEMENT_DATABASE], {
     kept,
     key: `placement-${version}`,
     make: async () => {
+      const config = join(folder, "placement.conf");
       await runAs(user, folder, [manage, "--config-file", config, "db", "sync"]);
     },
   });
-  const application = ["placement.wsgi", "init_application"];
-  const variable = `OS_PLACEMENT_CONFIG_DIR=${folder}`;
-  const daemon = startDaemon(
-    ["mkdir", "policy.d"],
-    ["env", variable, PYTHON, "-c", serving(), String(port), ...application],
-    { folder, signal: "TERM", owner: user },
-  );
-  const url = `http://127.0.0.1:${port}`;
-  await answers("placement", `${url}/`, daemon, join(folder, "log"));
-  return { url, stop: daemon.stop };
+  return startService({ service: "placement", folder, port }, "mkdir policy.d", [
+    ...["env", `OS_PLACEMENT_CONFIG_DIR=${folder}`, PYTHON, "-c", serving(), `${port}`],
+    ...["placement.wsgi", "init_application"],
+  ]);
 }

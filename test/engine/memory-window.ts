@@ -28,6 +28,8 @@ type CallState = "closed" | "locked up" | "opening" | "open" | "stolen";
 export interface Doors {
   readonly at: Map<string, CallState>;
   readonly held: Map<string, string>;
+  /** When each began to open. */
+  readonly since: Map<string, number>;
   readonly entries: Entry[];
   /** Steps until the process dies; negative: never. */
   dieIn: number;
@@ -52,20 +54,13 @@ export function doors(count: number): Doors {
   return {
     at: new Map(ids.map((id) => [id, id === "d1" ? "locked up" : "closed"])),
     ...{ entries: [], dieIn: -1, takes: 0, now: 0, most: 0 },
-    ...{ held: new Map(), due: new Map(), fails: new Map(), leant: new Set() },
+    ...{ held: new Map(), since: new Map(), due: new Map(), fails: new Map(), leant: new Set() },
     stopping: () => false,
   };
 }
 
-function openingSince(of: Doors): Map<string, number> {
-  const known = SINCE.get(of) ?? new Map<string, number>();
-  SINCE.set(of, known);
-  return known;
-}
-const SINCE = new WeakMap<Doors, Map<string, number>>();
-
 function callStateOf(of: Doors, id: string): CallState | undefined {
-  const since = openingSince(of).get(id);
+  const since = of.since.get(id);
   if (of.at.get(id) === "opening" && since !== undefined && of.now - since >= of.takes)
     of.at.set(id, "open");
   return of.at.get(id);
@@ -93,7 +88,7 @@ function opener(of: Doors, silent: boolean): WindowPart<Door, Specified> {
       // Somebody leans on it: it is begun, and tried again while it is watched.
       if (of.leant.has(id)) return { is: "partway", says: "leant on" };
       of.at.set(id, "opening");
-      openingSince(of).set(id, of.now);
+      of.since.set(id, of.now);
       const under = [...of.at.keys()].filter((one) => callStateOf(of, one) === "opening");
       of.most = Math.max(of.most, under.length);
       step(of);
@@ -158,11 +153,7 @@ async function gathered(
 }
 
 /** @param silent a part that says nothing before it acts */
-export function open(
-  of: Doors,
-  pace: Partial<Pace> = {},
-  { silent = false }: { readonly silent?: boolean } = {},
-): Promise<Opened> {
+export function open(of: Doors, pace: Partial<Pace> = {}, silent = false): Promise<Opened> {
   const leg: WindowLeg<Door, Specified> = {
     ...{ part: opener(of, silent), command: "open", pace: { ...ONE_BY_ONE, ...pace } },
     async *changes() {

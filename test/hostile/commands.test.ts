@@ -69,14 +69,19 @@ function wrong(made: Whole): readonly Wrong[] {
   ];
 }
 
+/** Each is refused as it says, and nothing is written. */
+async function allRefused(made: Whole, commands: readonly Wrong[]): Promise<void> {
+  const seen = async () => [await digests(made), treeOf(made.run), made.trees()];
+  const before = await seen();
+  for (const [status, code, saying, words] of commands)
+    await refused([...words, "-q"], status, code, [saying]);
+  assert.deepEqual(await seen(), before);
+}
+
 test("what is wrong with a new command's words is one paragraph with its code, and nothing is written", async (t) => {
   const made = await plannedWhole("sqlite", t);
   mkdirSync(join(made.folder, "a tree"));
-  const seen = async () => [await digests(made), treeOf(made.run), made.trees()];
-  const before = await seen();
-  for (const [status, code, saying, words] of wrong(made))
-    await refused([...words, "-q"], status, code, [saying]);
-  assert.deepEqual(await seen(), before);
+  await allRefused(made, wrong(made));
 });
 
 function wrongLater({ at, reader, writer, source }: Whole): readonly Wrong[] {
@@ -99,11 +104,7 @@ function wrongLater({ at, reader, writer, source }: Whole): readonly Wrong[] {
 test("what is wrong with finish's words is one paragraph with its code too, and nothing is written", async (t) => {
   const made = await plannedWhole("sqlite", t);
   await runs(0, ["apply", ...made.at, ...made.writer, ...made.novaWriter, "--yes", "-q"]);
-  const seen = async () => [await digests(made), treeOf(made.run)];
-  const before = await seen();
-  for (const [status, code, saying, words] of wrongLater(made))
-    await refused([...words, "-q"], status, code, [saying]);
-  assert.deepEqual(await seen(), before);
+  await allRefused(made, wrongLater(made));
 });
 
 test("addresses that are swapped are rows of check's table, and it says which", async (t) => {

@@ -12,7 +12,8 @@ export {
 } from "./ask.ts";
 export type { Chassis, Device } from "./commands.ts";
 export { type BmcSession, type ConnectOptions, connect } from "./connect.ts";
-export { askAll, type FleetAnswer, type Reading, SCHEDULE, type Schedule } from "./fleet.ts";
+export { askAll } from "./fleet.ts";
 export { type BmcVerdict, IpmiError, type Level } from "./policy.ts";
+export { type FleetAnswer, type Reading, SCHEDULE, type Schedule } from "./queue.ts";
 export { SESSION_DEFAULTS, type SessionOptions } from "./session.ts";
 export type { Limits, Timers } from "./talk.ts";

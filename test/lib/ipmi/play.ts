@@ -1,5 +1,4 @@
-import { askAll, type Schedule } from "../../../src/lib/ipmi/fleet.ts";
-import { bmcOf } from "../../../src/lib/ipmi/queue.ts";
+import { askAll, type Schedule } from "../../../src/lib/ipmi/index.ts";
 import {
   blank,
   type PowerProbe,
@@ -27,7 +26,7 @@ export async function play(
   const seen = { starts, most: 0, now: 0 };
   const probe: PowerProbe = (asked, { signal: stopped, deadline }) => {
     const id = asked.bm_node_ids[0] ?? -1;
-    seen.starts.push({ id, at: clock.now(), bmc: bmcOf(asked) });
+    seen.starts.push({ id, at: clock.now(), bmc: asked.address });
     seen.now += 1;
     seen.most = Math.max(seen.most, seen.now);
     return new Promise<PowerReading>((resolve, reject) => {

@@ -115,15 +115,8 @@ export async function establish<T>(
   const capabilities = found.kind === "capabilities" ? found.capabilities : null;
   const maxSilences = found.kind === "only-1.5-form" ? MUTE_LOGINS : Infinity;
   const suites = options.asksList ? await listSuites(talk) : null;
-  const suitesOf = (listed: readonly number[] | null): readonly Suite[] =>
-    options.suites(listed).flatMap((id) => suiteOf(id) ?? []);
-  const sessionPlan = {
-    suites: suitesOf(suites),
-    unlisted: options.asksList ? suitesOf(null) : null,
-    level: options.level ?? "ADMINISTRATOR",
-    maxSilences,
-  };
-  return { ...(await logInUntil(talk, credentials, sessionPlan, use)), suites, capabilities };
+  const reached = await logInUntil(talk, credentials, options, { suites, maxSilences }, use);
+  return { ...reached, suites, capabilities };
 }
 
 /** Verdict if the BMC did not answer the version request. */
@@ -144,23 +137,21 @@ function refusedAtFirst(code: number): Diagnosis {
   return { verdict: "protocol-error", detail: `${COMMANDS.capabilities.name} returned ${answer}` };
 }
 
-interface SessionPlan {
-  readonly suites: readonly Suite[];
-  /** Suites for a login without a list request. Null if the list was never requested. */
-  readonly unlisted: readonly Suite[] | null;
-  readonly level: Level;
-  /** Maximum logins without an answer. */
-  readonly maxSilences: number;
-}
-
-/** Logs in until there is a result, a verdict, or no time left. */
+/**
+ * Logs in until there is a result, a verdict, or no time left.
+ * @param maxSilences maximum logins without an answer
+ */
 async function logInUntil<T>(
   talk: Talk,
   credentials: Credentials,
-  { suites: listed, unlisted, level, maxSilences }: SessionPlan,
+  options: SessionOptions,
+  found: { readonly suites: readonly number[] | null; readonly maxSilences: number },
   use: InSession<T>,
 ): Promise<Pick<Established<T>, "diagnosis" | "attempts" | "opened">> {
-  let suites = listed;
+  let suites = suitesOf(options, found.suites);
+  /** Suites for a login without a list request. Null if the list was never requested. */
+  const unlisted = options.asksList ? suitesOf(options, null) : null;
+  const { level = "ADMINISTRATOR" } = options;
   const [first] = suites;
   if (first === undefined) throw new RangeError("no supported cipher suite");
   const firstTag = talk.chance.bytes(1).readUInt8();
@@ -196,7 +187,7 @@ async function logInUntil<T>(
     ({ attempt, tried } = next);
     last = outcome;
     if (talk.expired()) return { diagnosis: outOfTime(last, tried), attempts, opened: null };
-    if (attempts >= maxSilences && tried.silences === attempts)
+    if (attempts >= found.maxSilences && tried.silences === attempts)
       return { diagnosis: MUTE, attempts, opened: null };
     await talk.renew();
     if (outcome.kind !== "silent" || outcome.stage !== "session") continue;
@@ -210,6 +201,10 @@ async function logInUntil<T>(
     attempt = { ...attempt, suite: other };
     tried = { ...tried, refused: new Map() };
   }
+}
+
+function suitesOf(options: SessionOptions, listed: readonly number[] | null): readonly Suite[] {
+  return options.suites(listed).flatMap((id) => suiteOf(id) ?? []);
 }
 
 /** Whether the BMC now accepts this suite, after other sessions ended. Null without an answer. */

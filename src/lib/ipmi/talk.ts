@@ -40,12 +40,6 @@ export interface Limits {
   readonly signal: AbortSignal;
 }
 
-interface Exchange<T> {
-  readonly make: (sending: number) => Buffer;
-  readonly waits: readonly number[];
-  readonly accept: (datagram: Buffer) => T | null;
-}
-
 /** Milliseconds for the last answer after an abort. */
 const ENDING = 2000;
 
@@ -55,18 +49,9 @@ const nothing = (): void => undefined;
 export type Talk = ReturnType<typeof startTalk>;
 
 export function startTalk(line: Line, clock: Timers, chance: Chance, { deadline, signal }: Limits) {
-  const startedAt = clock.now();
-  let until = startedAt + deadline;
-  /** Whole milliseconds, because a timer may end early. */
-  const remaining = (): number => {
-    const more = until - clock.now();
-    return more < 1 ? 0 : more;
-  };
+  const time = startDeadline(clock, deadline);
   let rtt: number | null = null;
   let unexpected = 0;
-  const stray = (): void => {
-    unexpected += 1;
-  };
   /** Ends the current wait. */
   let stop = nothing;
   const abort = (): void => stop();
@@ -83,35 +68,54 @@ export function startTalk(line: Line, clock: Timers, chance: Chance, { deadline,
      * @throws the signal's reason if aborted, unless `ending`
      */
     exchange: <T>(
-      make: Exchange<T>["make"],
-      waits: Exchange<T>["waits"],
-      accept: Exchange<T>["accept"],
+      make: (sending: number) => Buffer,
+      waits: readonly number[],
+      accept: (datagram: Buffer) => T | null,
       ending = false,
     ) =>
       new Promise<T | null>((resolve, reject) => {
         if (signal.aborted && !ending) return reject(signal.reason);
-        let unlimit = nothing;
-        let cancel = nothing;
-        stop = () => {
-          if (ending) unlimit = clock.after(ENDING, () => cancel());
-          else {
-            reject(signal.reason);
-            cancel();
-          }
-        };
-        cancel = carry(line, clock, remaining, { make, waits, accept, stray }, (answer, took) => {
+        let [sending, sent] = [-1, 0];
+        let [cancel, unlimit] = [nothing, nothing];
+        const end = (answer: T | null): void => {
+          cancel();
           unlimit();
           stop = nothing;
-          if (took !== null) rtt = Math.min(rtt ?? Infinity, took);
+          line.receive(null);
           resolve(answer);
+        };
+        stop = () => {
+          if (ending) unlimit = clock.after(ENDING, () => end(null));
+          else {
+            reject(signal.reason);
+            end(null);
+          }
+        };
+        line.receive((datagram) => {
+          const answer = accept(datagram);
+          if (answer === null) unexpected += 1;
+          else {
+            if (sending === 0) rtt = Math.min(rtt ?? Infinity, clock.now() - sent);
+            end(answer);
+          }
         });
+        const send = (): void => {
+          sending += 1;
+          sent = clock.now();
+          const delay = Math.min(waits[sending] ?? 0, time.remaining());
+          if (delay > 0) {
+            cancel = clock.after(delay, send);
+            line.send(make(sending));
+          } else end(null);
+        };
+        send();
       }),
     /** Sends without waiting. */
     send: line.send,
     pause: (delay: number) =>
       new Promise<void>((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason);
-        const cancel = clock.after(Math.min(delay, remaining()), () => {
+        const cancel = clock.after(Math.min(delay, time.remaining()), () => {
           stop = nothing;
           resolve();
         });
@@ -120,15 +124,9 @@ export function startTalk(line: Line, clock: Timers, chance: Chance, { deadline,
           reject(signal.reason);
         };
       }),
-    /** Whether the deadline has passed. */
-    expired: () => remaining() === 0,
-    /** Sets a new deadline in milliseconds from now. */
-    allow(more: number): void {
-      until = clock.now() + more;
-    },
+    ...time,
     /** Milliseconds of the fastest exchange without a resend. */
     rtt: () => rtt,
-    elapsed: () => clock.now() - startedAt,
     /** Number of datagrams that were not an answer. */
     unexpected: () => unexpected,
     newSession: line.newSession,
@@ -139,43 +137,24 @@ export function startTalk(line: Line, clock: Timers, chance: Chance, { deadline,
   };
 }
 
-/**
- * Runs one exchange.
- * @param over called once with the answer and, without a resend, its milliseconds. Null without an
- *   answer
- * @returns a function that ends it without an answer
- */
-function carry<T>(
-  line: Line,
-  clock: Timers,
-  remaining: () => number,
-  { make, waits, accept, stray }: Exchange<T> & { readonly stray: () => void },
-  over: (answer: T | null, took: number | null) => void,
-): () => void {
-  let sending = -1;
-  let sent = 0;
-  let cancel = nothing;
-  const end = (answer: T | null, took: number | null): void => {
-    cancel();
-    line.receive(null);
-    over(answer, took);
+function startDeadline(clock: Timers, deadline: number) {
+  const startedAt = clock.now();
+  let until = startedAt + deadline;
+  /** Whole milliseconds, because a timer may end early. */
+  const remaining = (): number => {
+    const more = until - clock.now();
+    return more < 1 ? 0 : more;
   };
-  const send = (): void => {
-    sending += 1;
-    sent = clock.now();
-    const delay = Math.min(waits[sending] ?? 0, remaining());
-    if (delay > 0) {
-      cancel = clock.after(delay, send);
-      line.send(make(sending));
-    } else end(null, null);
+  return {
+    remaining,
+    /** Whether the deadline has passed. */
+    expired: () => remaining() === 0,
+    /** Sets a new deadline in milliseconds from now. */
+    allow(more: number): void {
+      until = clock.now() + more;
+    },
+    elapsed: () => clock.now() - startedAt,
   };
-  line.receive((datagram) => {
-    const answer = accept(datagram);
-    if (answer === null) stray();
-    else end(answer, sending === 0 ? clock.now() - sent : null);
-  });
-  send();
-  return () => end(null, null);
 }
 
 export const SYSTEM_CLOCK: Timers = {

@@ -12,108 +12,93 @@ export interface OpenLine extends Line {
   readonly close: () => void;
 }
 
-type Failed = (code: string) => void;
-type Received = (datagram: Buffer, from: RemoteInfo) => void;
-
 /** Many BMCs over a few shared sockets. A BMC with problems gets its own socket. */
 export type Mux = ReturnType<typeof openMux>;
 
 export function openMux() {
   const routes = createRoutes();
   const turn = createTurns();
-  const shared = createSharedSockets(routes.received);
-  const connected = createConnectedSockets(routes.received);
+  const sockets = createSockets(routes.received);
   return {
     /** Waits while the BMC has another line. @throws IpmiError if no socket can be opened */
     async line(endpoint: Endpoint): Promise<OpenLine> {
       const endTurn = await turn(endpointKey(endpoint));
-      let socket = await shared.take(endpoint.family).catch((cause: unknown) => {
+      let fault: string | null = null;
+      const failed = (error: unknown): void => {
+        fault = codeOf(error);
+      };
+      let outlet = await sockets.share(endpoint, failed).catch((cause: unknown) => {
         endTurn();
         throw cause;
       });
-      const route = routes.add(endpoint);
-      let fault: string | null = null;
+      const { route, newSession, remove } = routes.add(endpoint);
       let open = true;
-      const failed = (code: string): void => {
-        fault = code;
-      };
       return {
         send(datagram) {
-          if (open) socket.send(datagram, endpoint.port, endpoint.address, failed);
+          if (open) outlet.send(datagram);
         },
         receive(handler) {
-          if (open) route.hear(handler);
+          if (open) route.handler = handler;
         },
         async renew() {
-          const other = open ? await connected.open(endpoint, failed) : null;
+          const other = open ? await sockets.connect(endpoint, failed) : null;
           if (other === null) return;
           if (!open) return other.release();
-          socket.release();
-          socket = other;
+          outlet.release();
+          outlet = other;
         },
-        newSession: route.newSession,
+        newSession,
         fault: () => fault,
         close() {
           if (!open) return;
           open = false;
-          route.remove();
-          socket.release();
+          remove();
+          outlet.release();
           endTurn();
         },
       };
     },
-    sockets: shared.count,
+    sockets: sockets.count,
     /** Number of datagrams from unknown senders, or for closed sessions. */
     unexpected: routes.unexpected,
     /** Open lines receive nothing more. */
-    close: async (): Promise<void> => {
-      connected.close();
-      await shared.close();
-    },
+    close: sockets.close,
   };
-}
-
-interface Entry {
-  readonly address: string;
-  readonly port: number;
-  handler: ((datagram: Buffer) => void) | null;
-  session: number;
 }
 
 /** Assigns datagrams to lines. */
 function createRoutes() {
-  const bySource = new Map<string, Entry>();
-  const bySession = new Map<number, Entry>();
+  type Route = Endpoint & { handler: ((datagram: Buffer) => void) | null; session: number };
+  const bySource = new Map<string, Route>();
+  const bySession = new Map<number, Route>();
   let lastSession = randomBytes(4).readUInt32LE();
   let unexpected = 0;
   return {
     /** By session id, if it matches its BMC, else by sender, which has only one open session. */
     received(datagram: Buffer, from: RemoteInfo): void {
       const session = sessionIdOf(datagram);
-      const entry = session === null ? bySource.get(endpointKey(from)) : bySession.get(session);
-      const isFrom = entry?.address === from.address && entry.port === from.port;
-      if (!isFrom || entry.handler === null) unexpected += 1;
-      else entry.handler(datagram);
+      const route = session === null ? bySource.get(endpointKey(from)) : bySession.get(session);
+      const isFrom = route?.address === from.address && route.port === from.port;
+      if (!isFrom || route.handler === null) unexpected += 1;
+      else route.handler(datagram);
     },
-    add({ address, port }: Endpoint) {
-      const entry: Entry = { address, port, handler: null, session: 0 };
-      bySource.set(endpointKey(entry), entry);
+    add(endpoint: Endpoint) {
+      const route: Route = { ...endpoint, handler: null, session: 0 };
+      bySource.set(endpointKey(route), route);
       return {
-        hear(handler: Entry["handler"]): void {
-          entry.handler = handler;
-        },
+        route,
         newSession(): number {
-          bySession.delete(entry.session);
+          bySession.delete(route.session);
           do lastSession = (lastSession + 1) >>> 0;
           while (lastSession === 0 || bySession.has(lastSession));
-          entry.session = lastSession;
-          bySession.set(entry.session, entry);
-          return entry.session;
+          route.session = lastSession;
+          bySession.set(route.session, route);
+          return route.session;
         },
         remove(): void {
-          entry.handler = null;
-          bySource.delete(endpointKey(entry));
-          bySession.delete(entry.session);
+          route.handler = null;
+          bySource.delete(endpointKey(route));
+          bySession.delete(route.session);
         },
       };
     },
@@ -139,112 +124,87 @@ function createTurns(): (key: string) => Promise<() => void> {
   };
 }
 
-interface Outlet {
-  readonly send: (datagram: Buffer, port: number, address: string, failed: Failed) => void;
-  /** Gives the place back. */
-  readonly release: () => void;
-}
-
 /** With 64 BMCs, the smallest receive buffer of Linux loses nothing. @source facts/ipmi.md 4.2 */
 const PER_SOCKET = 64;
 /** Bytes. The system may allow less. */
 const RECEIVE_BUFFER = 4 * 1024 * 1024;
 
-interface Shared {
-  readonly family: 4 | 6;
-  readonly socket: Socket;
-  readonly ready: Promise<void>;
-  users: number;
-}
+type Failed = (error: unknown) => void;
 
-/** Sockets for several BMCs, opened on demand. */
-function createSharedSockets(received: Received) {
-  const all: Shared[] = [];
-  const create = (family: 4 | 6): Shared => {
-    const socket = socketOf(family, received);
+function createSockets(received: (datagram: Buffer, from: RemoteInfo) => void) {
+  const shared: { family: 4 | 6; socket: Socket; ready: Promise<void>; users: number }[] = [];
+  const connected = new Set<Socket>();
+  const create = (family: 4 | 6): Socket => {
+    const options: SocketOptions =
+      family === 4 ? { type: "udp4", lookup } : { type: "udp6", ipv6Only: true, lookup };
+    return createSocket(options, received);
+  };
+  const addShared = (family: 4 | 6): (typeof shared)[number] => {
+    const socket = create(family);
     const entry = { family, socket, ready: bound(socket), users: 0 };
-    all.push(entry);
+    shared.push(entry);
     return entry;
   };
   return {
-    async take(family: 4 | 6): Promise<Outlet> {
+    /** A place at a socket for several BMCs, which is opened on demand. */
+    async share({ family, port, address }: Endpoint, failed: Failed) {
       const entry =
-        all.find((one) => one.family === family && one.users < PER_SOCKET) ?? create(family);
+        shared.find((one) => one.family === family && one.users < PER_SOCKET) ?? addShared(family);
       entry.users += 1;
-      try {
-        await entry.ready;
-      } catch (cause) {
-        const at = all.indexOf(entry);
-        if (at >= 0) all.splice(at, 1);
+      await entry.ready.catch((cause: unknown) => {
+        const at = shared.indexOf(entry);
+        if (at >= 0) shared.splice(at, 1);
         throw cause;
-      }
+      });
       return {
-        send(datagram, port, address, failed) {
+        send: (datagram: Buffer): void =>
           entry.socket.send(datagram, port, address, (error) => {
-            if (error !== null) failed(codeOf(error));
-          });
-        },
-        release() {
+            if (error !== null) failed(error);
+          }),
+        release(): void {
           entry.users -= 1;
         },
       };
     },
-    count: () => all.length,
-    async close(): Promise<void> {
-      await Promise.all(
-        all.splice(0).map(async ({ socket, ready }) => {
-          await ready.catch(() => undefined);
-          const closed = once(socket, "close");
-          socket.close();
-          await closed;
-        }),
-      );
-    },
-  };
-}
-
-/** Connected sockets for one BMC each: the system reports a closed port only to these. */
-function createConnectedSockets(received: Received) {
-  const owned = new Set<Socket>();
-  return {
-    async open({ family, port, address }: Endpoint, failed: Failed): Promise<Outlet | null> {
-      const socket = socketOf(family, received);
-      owned.add(socket);
+    /** A connected socket for one BMC: the system reports a closed port only to these. */
+    async connect({ family, port, address }: Endpoint, failed: Failed) {
+      const socket = create(family);
+      connected.add(socket);
       const release = (): void => {
-        if (owned.delete(socket)) socket.close();
+        if (connected.delete(socket)) socket.close();
       };
       try {
-        const connected = once(socket, "connect");
+        const connecting = once(socket, "connect");
         socket.connect(port, address);
-        await connected;
+        await connecting;
       } catch (error) {
         socket.on("error", () => undefined);
-        failed(codeOf(error));
+        failed(error);
         release();
         return null;
       }
-      socket.on("error", (error) => failed(codeOf(error)));
-      return {
-        send(datagram) {
-          if (!owned.has(socket)) return;
-          socket.send(datagram, (error) => {
-            if (error !== null) failed(codeOf(error));
-          });
-        },
-        release,
+      socket.on("error", failed);
+      const send = (datagram: Buffer): void => {
+        if (!connected.has(socket)) return;
+        socket.send(datagram, (error) => {
+          if (error !== null) failed(error);
+        });
       };
+      return { send, release };
     },
-    close(): void {
-      for (const socket of owned) socket.close();
-      owned.clear();
+    count: () => shared.length,
+    async close(): Promise<void> {
+      for (const socket of connected) socket.close();
+      connected.clear();
+      const closing = shared.splice(0).map(async ({ socket, ready }) => {
+        await ready.catch(() => undefined);
+        const closed = once(socket, "close");
+        socket.close();
+        await closed;
+      });
+      await Promise.all(closing);
     },
   };
-}
-
-function socketOf(family: 4 | 6, received: Received): Socket {
-  const options: SocketOptions =
-    family === 4 ? { type: "udp4", lookup } : { type: "udp6", ipv6Only: true, lookup };
-  return createSocket(options, received);
 }
 
 /** Destinations are addresses. Without a lookup, a datagram is sent immediately. */

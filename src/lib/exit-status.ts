@@ -37,10 +37,12 @@ function ending(name: ExitName) {
   return (title: string, reason: string, fix: string) => ({ exit, title, reason, fix });
 }
 
-export const bug = ending("bug");
-export const denied = ending("denied");
-export const failed = ending("failed");
-export const halfway = ending("halfway");
-export const locked = ending("locked");
-export const refused = ending("refused");
-export const usage = ending("usage");
+export const ends = {
+  bug: ending("bug"),
+  denied: ending("denied"),
+  failed: ending("failed"),
+  halfway: ending("halfway"),
+  locked: ending("locked"),
+  refused: ending("refused"),
+  usage: ending("usage"),
+};

@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTls } from "node:https";
 import { type AddressInfo, isIPv6 } from "node:net";
-import { createSecureContext } from "node:tls";
 import { MigrationError, systemCode } from "../lib/error.ts";
 import type { Reply, ServedRequest } from "../model/served.ts";
+import { certificatePair } from "../systems/openstack/http.ts";
 
 export interface ServedRoute {
   readonly path: RegExp;
@@ -77,7 +76,11 @@ export async function listen(serving: Serving) {
   const server =
     tls === null
       ? createServer(options)
-      : createTls({ ...options, ...pair(tls), handshakeTimeout: LIMITS.arrival });
+      : createTls({
+          ...options,
+          ...certificatePair(tls, "N2I-E116"),
+          handshakeTimeout: LIMITS.arrival,
+        });
   Object.assign(server, {
     // No limit: the head of 16 KiB is the limit.
     ...{ maxHeadersCount: 0, maxRequestsPerSocket: LIMITS.requests, maxConnections },
@@ -118,28 +121,6 @@ export async function listen(serving: Serving) {
       });
     },
   };
-}
-
-function pair({ cert, key }: NonNullable<Serving["tls"]>) {
-  const read = (path: string): Buffer => {
-    try {
-      return readFileSync(path);
-    } catch (cause) {
-      throw new MigrationError("N2I-E116", `the certificate file ${path} cannot be read`, {
-        cause,
-      });
-    }
-  };
-  const both = { cert: read(cert), key: read(key) };
-  try {
-    createSecureContext(both);
-  } catch {
-    throw new MigrationError(
-      "N2I-E116",
-      `${cert} and ${key} are not a certificate and its key (PEM)`,
-    );
-  }
-  return both;
 }
 
 const CLOSED = "the caller closed the connection";

@@ -14,23 +14,12 @@ export interface Endpoint {
 /** UDP port of a BMC. @source facts/ipmi.md 2 */
 export const IPMI_PORT = 623;
 
-/** Resolves an address or a name. Null if the name is unknown. */
-export async function endpointOf(host: string, port: number): Promise<Endpoint | null> {
-  const at = endpointAt(host, port);
-  if (at !== null) return at;
-  try {
-    return endpointAt((await lookup(host)).address, port);
-  } catch {
-    // Any resolver error means that the name is unknown now.
-    return null;
-  }
-}
-
 /**
- * As `endpointOf`, but null at the deadline, because a resolver may take minutes and has no abort.
+ * Resolves an address or a name. Null if the name is unknown, and at the deadline, because a resolver
+ * may take minutes and has no abort.
  * @throws the signal's reason
  */
-export async function endpointWithin(
+export async function endpointOf(
   host: string,
   port: number,
   { deadline, signal }: Limits,
@@ -38,7 +27,12 @@ export async function endpointWithin(
   const at = endpointAt(host, port);
   if (at !== null) return at;
   const late = sleep(deadline, null, { signal, ref: false });
-  return Promise.race([endpointOf(host, port), late]);
+  const found = lookup(host).then(
+    ({ address }) => endpointAt(address, port),
+    // Any resolver error means that the name is unknown now.
+    () => null,
+  );
+  return Promise.race([found, late]);
 }
 
 /** Unspecified, broadcast and multicast addresses. A reply would not identify a single machine. */

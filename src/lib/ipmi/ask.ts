@@ -1,4 +1,4 @@
-import { endpointWithin, IPMI_PORT, unusableAddress } from "./address.ts";
+import { endpointOf, IPMI_PORT, unusableAddress } from "./address.ts";
 import { type Chassis, COMMANDS, type Device, parseChassis, parseDevice } from "./commands.ts";
 import { suiteOf } from "./crypto.ts";
 import { listSuites } from "./discover.ts";
@@ -173,7 +173,7 @@ export async function openLine(
   const secrets = credentials(user, password(), kg?.() ?? null);
   let line: OpenLine | null = null;
   try {
-    const endpoint = await endpointWithin(address, port, limits);
+    const endpoint = await endpointOf(address, port, limits);
     if (endpoint === null)
       return { verdict: "unreachable", detail: "the name of the BMC cannot be resolved" };
     const reason = unusableAddress(endpoint.address);

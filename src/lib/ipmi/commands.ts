@@ -60,17 +60,18 @@ export function parseDevice(data: Buffer) {
   };
 }
 
-export interface Chassis {
-  readonly power: "on" | "off";
-  /** Overload, interlock, fault or control fault. */
-  readonly fault: boolean;
-}
+export type Chassis = NonNullable<ReturnType<typeof parseChassis>>;
 
 /** As in ipmitool, only bit 0 of the first byte is the power state. */
-export function parseChassis(data: Buffer): Chassis | null {
+export function parseChassis(data: Buffer) {
   if (data.length < 1) return null;
   const state = data.readUInt8(0);
-  return { power: (state & 1) === 1 ? "on" : "off", fault: (state & 0x1e) !== 0 };
+  const power: "on" | "off" = (state & 1) === 1 ? "on" : "off";
+  return {
+    power,
+    /** Overload, interlock, fault or control fault. */
+    fault: (state & 0x1e) !== 0,
+  };
 }
 
 /** @source facts/ipmi.md 2.8 */

@@ -54,7 +54,7 @@ type Discovery =
 export async function discover(talk: Talk): Promise<Discovery> {
   let last: Discovery | null = null;
   for (const pause of [...PAUSES, 0]) {
-    const { found, lasts } = await query(talk);
+    const [found, lasts] = await query(talk);
     if (lasts) return found;
     const isSilent = found.kind === "silent" || found.kind === "cut";
     // After the deadline only "busy" is a result, because another request was pending.
@@ -69,10 +69,7 @@ export async function discover(talk: Talk): Promise<Discovery> {
 }
 
 /** Result of one attempt, and whether it is final. */
-interface Discovered {
-  readonly found: Discovery;
-  readonly lasts: boolean;
-}
+type Discovered = readonly [found: Discovery, lasts: boolean];
 
 async function query(talk: Talk): Promise<Discovered> {
   const waits = WAITS.map((wait) => wait * (0.9 + 0.2 * talk.chance.fraction()));
@@ -83,7 +80,7 @@ async function query(talk: Talk): Promise<Discovered> {
     await talk.renew();
     return capabilities(talk, waits.slice(1), (sending) => sending !== 1);
   });
-  if (first === null) return { found: { kind: "silent" }, lasts: false };
+  if (first === null) return [{ kind: "silent" }, false];
   const discovered = concluded(first);
   if (discovered !== null) return discovered;
   // As ipmitool: after a refusal, try the other form. If busy, repeat the same form later.
@@ -93,38 +90,25 @@ async function query(talk: Talk): Promise<Discovered> {
   const [two, old] = first.for2 ? [first, other] : [other, first];
   // An answer to the 1.5 form proves nothing about 2.0, whose answers may be lost.
   if (two === null && old?.code === 0)
-    return { found: { kind: talk.expired() ? "cut" : "only-1.5-form" }, lasts: !talk.expired() };
-  const found: Discovery =
-    old?.code === 0 && old.capabilities !== null
-      ? { kind: "only-1.5" }
-      : { kind: "refused", code: (two ?? first).code };
-  return { found, lasts: false };
+    return talk.expired() ? [{ kind: "cut" }, false] : [{ kind: "only-1.5-form" }, true];
+  if (old?.code === 0 && old.capabilities !== null) return [{ kind: "only-1.5" }, false];
+  return [{ kind: "refused", code: (two ?? first).code }, false];
 }
 
 /** Final result of one answer. Null if the other form is needed. */
 function concluded({ for2, code, capabilities }: Replied): Discovered | null {
-  if (isBusy(code)) return { found: { kind: "busy", code }, lasts: false };
-  if (capabilities?.ipmi2 === true)
-    return { found: { kind: "capabilities", capabilities }, lasts: true };
-  return for2 && capabilities !== null ? { found: { kind: "only-1.5" }, lasts: true } : null;
+  if (isBusy(code)) return [{ kind: "busy", code }, false];
+  if (capabilities?.ipmi2 === true) return [{ kind: "capabilities", capabilities }, true];
+  return for2 && capabilities !== null ? [{ kind: "only-1.5" }, true] : null;
 }
 
-interface Replied {
-  readonly for2: boolean;
-  readonly code: number;
-  /** Null with a nonzero code, and if truncated. */
-  readonly capabilities: Capabilities | null;
-}
+type Replied = NonNullable<Awaited<ReturnType<typeof capabilities>>>;
 
-function capabilities(
-  talk: Talk,
-  waits: readonly number[],
-  for2: (sending: number) => boolean,
-): Promise<Replied | null> {
+function capabilities(talk: Talk, waits: readonly number[], for2: (sending: number) => boolean) {
   const sequence = (two: boolean): number => (two ? 0 : 1);
   // Ignore a duplicate answer to the other form.
   const forms = new Set(waits.map((_, sending) => for2(sending)));
-  return talk.exchange<Replied>(
+  return talk.exchange(
     (sending) => {
       const channel = THIS_CHANNEL | (for2(sending) ? ASK_2_0 : 0);
       const data = [channel, ADMINISTRATOR];
@@ -138,6 +122,7 @@ function capabilities(
       const two = [...forms].find((one) => answers(response, COMMANDS.capabilities, sequence(one)));
       if (two === undefined) return null;
       const { code, data } = response;
+      // No capabilities with a nonzero code, and if truncated.
       return { for2: two, code, capabilities: code === 0 ? parseCapabilities(data) : null };
     },
   );

@@ -142,41 +142,34 @@ export function busyWith(code: number): Diagnosis {
   return { verdict: "busy", detail: `repeatedly returned ${codeText(code)}` };
 }
 
-const NO_SUITES: ReadonlyMap<number, number> = new Map();
+/** The logins to a BMC so far, and the parameters of the next one. */
+export type Logins = ReturnType<typeof noLogins>;
 
-/** History of the logins to this BMC. */
-type Tried = Readonly<typeof NOTHING_YET>;
-
-export const NOTHING_YET = {
-  /** Logins with an invalid answer. */
-  odd: 0,
-  /** Rounds without a free session. */
-  noRoom: 0,
-  /** Suites refused at this level, with the status. Each is tried once. */
-  refused: NO_SUITES,
-  busy: 0,
-  /** Whether the BMC reported that it has no free session. */
-  full: false,
-  /** Logins without an answer, and those of them after the user name was sent. */
-  silences: 0,
-  namesUnanswered: 0,
-  /** Whether any RAKP 2 arrived, so that silence is not caused by the user name. */
-  nameAnswered: false,
-  /** RAKP 2 with another password, or with the level of Open Session. Quirk Q3. */
-  mismatches: 0,
-  /** RAKP 4 with another Kg. */
-  kgMismatches: 0,
-};
-
-type NextStep =
-  | {
-      readonly do: "again";
-      readonly attempt: Attempt;
-      /** Milliseconds. */
-      readonly pause: number;
-      readonly tried: Tried;
-    }
-  | { readonly do: "end"; readonly diagnosis: Diagnosis };
+export function noLogins(attempt: Attempt) {
+  return {
+    attempt,
+    /** Failure of the last complete login. */
+    last: null as LoginFailure | null,
+    /** Logins with an invalid answer. */
+    odd: 0,
+    /** Rounds without a free session. */
+    noRoom: 0,
+    /** Suites refused at this level, with the status. Each is tried once. */
+    refused: new Map<number, number>(),
+    busy: 0,
+    /** Whether the BMC reported that it has no free session. */
+    full: false,
+    /** Logins without an answer, and those of them after the user name was sent. */
+    silences: 0,
+    namesUnanswered: 0,
+    /** Whether any RAKP 2 arrived, so that silence is not caused by the user name. */
+    nameAnswered: false,
+    /** RAKP 2 with another password, or with the level of Open Session. Quirk Q3. */
+    mismatches: 0,
+    /** RAKP 4 with another Kg. */
+    kgMismatches: 0,
+  };
+}
 
 const ODD_TRIES = 6;
 /** A single mismatch may be an error of the BMC, but the verdict would discard the credentials. */
@@ -212,111 +205,101 @@ const LASTING: readonly BmcVerdict[] = ["busy", "no-slots", "silent"];
 const FULL: Diagnosis = diagnosisOf({ kind: "status", stage: "Open Session", status: NO_ROOM });
 const MISMATCH: Diagnosis = diagnosisOf({ kind: "mismatch", of: "password" });
 
-/** A failed login and the history including it. */
-interface Failed {
-  readonly attempt: Attempt;
-  readonly tried: Tried;
-  readonly diagnosis: Diagnosis;
-}
-
 /**
  * Next step after a failed login: log in again, with other parameters or later, or end. A refused
  * name is never retried, a password or Kg once. Silence is no refusal, because a datagram may be
  * lost, so another login follows until the deadline.
  * @param suites in order of preference, not empty
  * @param chance at least 0, below 1
+ * @returns milliseconds until the next login, or the verdict
  * @source facts/ipmi.md 2.9, 4.3, 5.5, 6.4
  */
 export function decide(
   failure: LoginFailure,
-  attempt: Attempt,
-  before: Tried,
+  logins: Logins,
   suites: readonly Suite[],
   chance: number,
-): NextStep {
-  const tried = noted(failure, before);
-  const failed: Failed = { attempt, tried, diagnosis: diagnosisOf(failure) };
+): number | Diagnosis {
+  note(failure, logins);
+  const diagnosis = diagnosisOf(failure);
   switch (failure.kind) {
     case "silent":
-      return onlyAtName(tried) ? end(silence(failure, tried)) : again(failed);
+      return onlyAtName(logins) ? silence(failure, logins) : 0;
     case "odd":
-      return tried.odd < ODD_TRIES ? again(failed) : end(failed.diagnosis);
+      return logins.odd < ODD_TRIES ? 0 : diagnosis;
     case "mismatch":
-      if (failure.of === "kg")
-        return tried.kgMismatches < MISMATCHES ? again(failed) : end(failed.diagnosis);
-      return isMismatched(tried) ? lower(failed) : again(failed);
+      if (failure.of === "kg") return logins.kgMismatches < MISMATCHES ? 0 : diagnosis;
+      return isMismatched(logins) ? lower(logins, diagnosis) : 0;
     case "level":
-      return lower(failed);
+      return lower(logins, diagnosis);
     case "busy":
-      return tried.busy < BUSY_SESSIONS ? again(failed, {}, GAP) : end(failed.diagnosis);
+      return logins.busy < BUSY_SESSIONS ? GAP : diagnosis;
     case "code":
-      return end(failed.diagnosis);
+      return diagnosis;
     case "status": {
       const { stage, status } = failure;
       if ((stage === "Open Session" ? SUITE_AT_OPEN : ALGORITHM).includes(status))
-        return otherSuite(failed, status, suites);
-      if (NO_SLOT.includes(status)) return later(failed);
-      if (STALE.includes(status))
-        return tried.odd < ODD_TRIES
-          ? again(failed, {}, 500 + chance * 1500)
-          : end(failed.diagnosis);
-      return ROLE.includes(status) ? lower(failed) : end(failed.diagnosis);
+        return otherSuite(logins, status, suites, diagnosis);
+      if (NO_SLOT.includes(status)) return later(logins, diagnosis);
+      if (STALE.includes(status)) return logins.odd < ODD_TRIES ? 500 + chance * 1500 : diagnosis;
+      return ROLE.includes(status) ? lower(logins, diagnosis) : diagnosis;
     }
   }
 }
 
+export const TOO_SLOW: Diagnosis = {
+  verdict: "deadline",
+  detail: "responds, but too slowly for the deadline",
+};
+
 /** Whether RAKP 2 does not match the password at the requested level. */
-export function isMismatched({ mismatches }: Tried): boolean {
+export function isMismatched({ mismatches }: Pick<Logins, "mismatches">): boolean {
   return mismatches >= MISMATCHES;
 }
 
-function end(diagnosis: Diagnosis): NextStep {
-  return { do: "end", diagnosis };
-}
-
-function again(
-  { attempt, tried }: Omit<Failed, "diagnosis">,
-  change: Partial<Attempt> = {},
-  pause = 0,
-): NextStep {
-  return { do: "again", attempt: { ...attempt, ...change }, pause, tried };
-}
-
 /** As the conductor's ipmitool: ADMINISTRATOR requests 0, OPERATOR its number. */
-function lower({ attempt, tried, diagnosis }: Failed): NextStep {
-  if (attempt.level !== "ADMINISTRATOR") return end(isMismatched(tried) ? MISMATCH : diagnosis);
-  const anew = { attempt, tried: { ...tried, refused: new Map() } };
-  return again(anew, { level: "OPERATOR", namesLevel: true });
+function lower(logins: Logins, diagnosis: Diagnosis): number | Diagnosis {
+  const { attempt, refused } = logins;
+  if (attempt.level !== "ADMINISTRATOR") return isMismatched(logins) ? MISMATCH : diagnosis;
+  refused.clear();
+  logins.attempt = { ...attempt, level: "OPERATOR", namesLevel: true };
+  return 0;
 }
 
 /** Tries the next suite, or retries one that may have lacked a free session. */
-function otherSuite(failed: Failed, status: number, suites: readonly Suite[]): NextStep {
-  const { attempt, tried } = failed;
-  const refused = new Map(tried.refused).set(attempt.suite.id, status);
+function otherSuite(
+  logins: Logins,
+  status: number,
+  suites: readonly Suite[],
+  diagnosis: Diagnosis,
+): number | Diagnosis {
+  const { attempt, refused } = logins;
+  refused.set(attempt.suite.id, status);
   const other = suites.find(({ id }) => !refused.has(id));
-  if (other !== undefined)
-    return again({ attempt, tried: { ...tried, refused } }, { suite: other });
   const full = suites.find(({ id }) => refused.get(id) === NO_ROOM);
-  if (full !== undefined) {
-    const permanent = new Map([...refused].filter(([, one]) => one !== NO_ROOM));
-    return later({ ...failed, tried: { ...tried, refused: permanent } }, { suite: full });
+  const suite = other ?? full;
+  if (suite === undefined) {
+    const isRole = [...refused.values()].some((one) => ROLE.includes(one));
+    return isRole ? lower(logins, diagnosis) : diagnosis;
   }
-  const isRole = [...refused.values()].some((one) => ROLE.includes(one));
-  return isRole ? lower(failed) : end(failed.diagnosis);
+  logins.attempt = { ...attempt, suite };
+  if (other !== undefined) return 0;
+  for (const [id, one] of refused) if (one === NO_ROOM) refused.delete(id);
+  return later(logins, diagnosis);
 }
 
-function later({ attempt, tried, diagnosis }: Failed, change: Partial<Attempt> = {}): NextStep {
-  if (tried.noRoom + 1 >= NO_ROOM_ROUNDS)
-    return end(diagnosis.verdict === "no-slots" ? diagnosis : FULL);
-  return again({ attempt, tried: { ...tried, noRoom: tried.noRoom + 1 } }, change, GAP);
+function later(logins: Logins, diagnosis: Diagnosis): number | Diagnosis {
+  logins.noRoom += 1;
+  if (logins.noRoom < NO_ROOM_ROUNDS) return GAP;
+  return diagnosis.verdict === "no-slots" ? diagnosis : FULL;
 }
 
-function onlyAtName({ silences, namesUnanswered, nameAnswered }: Tried): boolean {
+function onlyAtName({ silences, namesUnanswered, nameAnswered }: Logins): boolean {
   return !nameAnswered && namesUnanswered >= SILENT_NAMES && namesUnanswered === silences;
 }
 
 /** Verdict for silence. It is never a refusal. */
-function silence(failure: LoginFailure & { kind: "silent" }, before: Tried): Diagnosis {
+function silence(failure: LoginFailure & { kind: "silent" }, before: Logins): Diagnosis {
   // A lost datagram at the end does not change the fault.
   if (before.full) return FULL;
   if (before.nameAnswered || before.namesUnanswered < SILENCES) return diagnosisOf(failure);
@@ -327,11 +310,10 @@ function silence(failure: LoginFailure & { kind: "silent" }, before: Tried): Dia
 /**
  * The verdict at the deadline. A failure that another suite, level or login might resolve is not a
  * verdict.
- * @param last failure of the last complete login, else null
  */
-export function outOfTime(last: LoginFailure | null, before: Tried): Diagnosis {
-  if (last === null)
-    return { verdict: "deadline", detail: "responds, but too slowly for the deadline" };
+export function outOfTime(before: Logins): Diagnosis {
+  const { last } = before;
+  if (last === null) return TOO_SLOW;
   const lasting = last.kind === "silent" ? silence(last, before) : diagnosisOf(last);
   // The first "no free session" may refuse the suite, until the other suite was also tried.
   const isConclusive =
@@ -342,32 +324,33 @@ export function outOfTime(last: LoginFailure | null, before: Tried): Diagnosis {
   return { verdict: "deadline", detail: `deadline reached, last result: ${lasting.detail}` };
 }
 
-export function stageWait({ silences }: Tried): number {
+export function stageWait({ silences }: Pick<Logins, "silences">): number {
   return STAGE_WAITS[silences % STAGE_WAITS.length] ?? STAGE_WAITS[0];
 }
 
-function noted(failure: LoginFailure, before: Tried): Tried {
-  const atName = "stage" in failure && failure.stage === "RAKP 2";
-  const isMismatch = failure.kind === "mismatch";
-  return {
-    ...before,
-    full:
-      failure.kind === "status" && NO_SLOT.includes(failure.status)
-        ? true
-        : before.full && !("stage" in failure && failure.stage !== "Open Session"),
-    busy: before.busy + (failure.kind === "busy" ? 1 : 0),
-    odd: before.odd + (failure.kind === "odd" || isStale(failure) ? 1 : 0),
-    silences: before.silences + (failure.kind === "silent" ? 1 : 0),
-    mismatches: before.mismatches + (isMismatch && failure.of === "password" ? 1 : 0),
-    kgMismatches: before.kgMismatches + (isMismatch && failure.of === "kg" ? 1 : 0),
-    namesUnanswered: before.namesUnanswered + (atName && failure.kind === "silent" ? 1 : 0),
-    nameAnswered:
-      before.nameAnswered ||
-      (atName && failure.kind === "status") ||
-      ("stage" in failure && (failure.stage === "RAKP 4" || failure.stage === "session")),
-  };
-}
-
-function isStale(failure: LoginFailure): boolean {
-  return failure.kind === "status" && STALE.includes(failure.status);
+function note(failure: LoginFailure, logins: Logins): void {
+  logins.last = failure;
+  const stage = "stage" in failure ? failure.stage : null;
+  switch (failure.kind) {
+    case "silent":
+      logins.silences += 1;
+      if (stage === "RAKP 2") logins.namesUnanswered += 1;
+      break;
+    case "mismatch":
+      logins[failure.of === "kg" ? "kgMismatches" : "mismatches"] += 1;
+      break;
+    case "busy":
+      logins.busy += 1;
+      break;
+    case "odd":
+      logins.odd += 1;
+      break;
+    case "status":
+      if (STALE.includes(failure.status)) logins.odd += 1;
+      if (stage === "RAKP 2") logins.nameAnswered = true;
+      break;
+  }
+  if (stage === "RAKP 4" || stage === "session") logins.nameAnswered = true;
+  if (failure.kind === "status" && NO_SLOT.includes(failure.status)) logins.full = true;
+  else if (stage !== null && stage !== "Open Session") logins.full = false;
 }

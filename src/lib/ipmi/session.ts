@@ -1,5 +1,4 @@
 import {
-  type Capabilities,
   COMMANDS,
   type Command,
   codeText,
@@ -21,10 +20,11 @@ import {
   type Level,
   type LoginFailure,
   NO_ROOM,
-  NOTHING_YET,
+  noLogins,
   outOfTime,
   refusedBy,
   stageWait,
+  TOO_SLOW,
 } from "./policy.ts";
 import type { Line, Talk } from "./talk.ts";
 import {
@@ -62,27 +62,7 @@ export const SESSION_DEFAULTS: SessionOptions = {
   asksList: true,
 };
 
-export interface Established<T> {
-  readonly diagnosis: Diagnosis;
-  readonly attempts: number;
-  /** Suites that the BMC lists. Null if it lists none. */
-  readonly suites: readonly number[] | null;
-  readonly capabilities: Capabilities | null;
-  /** The session with the result. */
-  readonly opened: Opened<T> | null;
-}
-
-interface Opened<T> {
-  readonly suite: number;
-  /** The login with the preferred suite, if that only lacked a free session. */
-  readonly unsure: Attempt | null;
-  readonly level: Level;
-  /** Whether RAKP 2 matched only with the level in Open Session. Quirk Q3. */
-  readonly openLevel: boolean;
-  /** Whether a session after the suite list was silent, and this one without it was not. */
-  readonly unlisted: boolean;
-  readonly found: T;
-}
+export type Established<T> = Awaited<ReturnType<typeof establish<T>>>;
 
 /** Logins to a BMC that answers nothing of 2.0, and may support 1.5 only. */
 const MUTE_LOGINS = 6;
@@ -95,6 +75,7 @@ const TOO_OLD: Diagnosis = { verdict: "no-ipmi2", detail: "supports only IPMI 1.
 /**
  * Detects the IPMI version and logs in as the conductor would, as ADMINISTRATOR, then once as
  * OPERATOR, until there is a result, a verdict, or no time left.
+ * @returns the session with the result, and the suites that the BMC lists, or null
  * @throws the signal's reason if aborted, after closing an open session
  * @source facts/ipmi.md 2.7-2.9, 4.3, 5.5
  */
@@ -104,14 +85,14 @@ export async function establish<T>(
   credentials: Credentials,
   options: SessionOptions,
   use: InSession<T>,
-): Promise<Established<T>> {
+) {
   const found = await discover(talk);
   const nothing = { attempts: 0, suites: null, capabilities: null, opened: null };
   if (found.kind === "silent") return { ...nothing, diagnosis: silence(talk, line) };
   if (found.kind === "busy") return { ...nothing, diagnosis: busyWith(found.code) };
   if (found.kind === "only-1.5") return { ...nothing, diagnosis: TOO_OLD };
   if (found.kind === "refused") return { ...nothing, diagnosis: refusedAtFirst(found.code) };
-  if (found.kind === "cut") return { ...nothing, diagnosis: outOfTime(null, NOTHING_YET) };
+  if (found.kind === "cut") return { ...nothing, diagnosis: TOO_SLOW };
   const capabilities = found.kind === "capabilities" ? found.capabilities : null;
   const maxSilences = found.kind === "only-1.5-form" ? MUTE_LOGINS : Infinity;
   const suites = options.asksList ? await listSuites(talk) : null;
@@ -147,7 +128,7 @@ async function logInUntil<T>(
   options: SessionOptions,
   found: { readonly suites: readonly number[] | null; readonly maxSilences: number },
   use: InSession<T>,
-): Promise<Pick<Established<T>, "diagnosis" | "attempts" | "opened">> {
+) {
   let suites = suitesOf(options, found.suites);
   /** Suites for a login without a list request. Null if the list was never requested. */
   const unlisted = options.asksList ? suitesOf(options, null) : null;
@@ -156,38 +137,39 @@ async function logInUntil<T>(
   if (first === undefined) throw new RangeError("no supported cipher suite");
   const firstTag = talk.chance.bytes(1).readUInt8();
   // As the conductor's ipmitool, which sends every level but the highest.
-  let attempt: Attempt = { suite: first, level, namesLevel: level !== "ADMINISTRATOR" };
-  let tried = NOTHING_YET;
-  let last: LoginFailure | null = null;
+  const logins = noLogins({ suite: first, level, namesLevel: level !== "ADMINISTRATOR" });
   let silentSessions = 0;
   const roomless = new Set<Suite | undefined>();
   for (let attempts = 1; ; attempts++) {
-    const each = { tag: (firstTag + attempts) & 0xff, wait: stageWait(tried) };
+    const { attempt } = logins;
+    const each = { tag: (firstTag + attempts) & 0xff, wait: stageWait(logins) };
     const outcome = await logInOnce(talk, credentials, attempt, each, use);
     if (outcome.kind === "answered") {
       const [best = first] = suites;
       const opened = {
+        found: outcome.found,
         suite: attempt.suite.id,
+        /** The login with the preferred suite, if that only lacked a free session. */
         unsure: best !== attempt.suite && roomless.has(best) ? { ...attempt, suite: best } : null,
         level: attempt.level,
-        openLevel: isMismatched(tried),
+        /** Whether RAKP 2 matched only with the level in Open Session. Quirk Q3. */
+        openLevel: isMismatched(logins),
+        /** Whether a session after the suite list was silent, and this one without it was not. */
         unlisted: unlisted !== null && silentSessions === 1,
       };
       const diagnosis: Diagnosis = { verdict: "ok", detail: "the session is open" };
-      return { diagnosis, attempts, opened: { ...opened, found: outcome.found } };
+      return { diagnosis, attempts, opened };
     }
     // A wait that the deadline cut is not silence.
     if (outcome.kind === "silent" && talk.expired())
-      return { diagnosis: outOfTime(last, tried), attempts, opened: null };
+      return { diagnosis: outOfTime(logins), attempts, opened: null };
     if (outcome.kind === "status" && outcome.stage === "Open Session")
       roomless[outcome.status === NO_ROOM ? "add" : "delete"](attempt.suite);
-    const next = decide(outcome, attempt, tried, suites, talk.chance.fraction());
-    if (next.do === "end") return { diagnosis: next.diagnosis, attempts, opened: null };
-    await talk.pause(next.pause);
-    ({ attempt, tried } = next);
-    last = outcome;
-    if (talk.expired()) return { diagnosis: outOfTime(last, tried), attempts, opened: null };
-    if (attempts >= found.maxSilences && tried.silences === attempts)
+    const next = decide(outcome, logins, suites, talk.chance.fraction());
+    if (typeof next !== "number") return { diagnosis: next, attempts, opened: null };
+    await talk.pause(next);
+    if (talk.expired()) return { diagnosis: outOfTime(logins), attempts, opened: null };
+    if (attempts >= found.maxSilences && logins.silences === attempts)
       return { diagnosis: MUTE, attempts, opened: null };
     await talk.renew();
     if (outcome.kind !== "silent" || outcome.stage !== "session") continue;
@@ -198,8 +180,8 @@ async function logInUntil<T>(
     // only, as ipmitool does with a given suite.
     await discover(talk);
     suites = unlisted;
-    attempt = { ...attempt, suite: other };
-    tried = { ...tried, refused: new Map() };
+    logins.attempt = { ...logins.attempt, suite: other };
+    logins.refused.clear();
   }
 }
 
@@ -216,7 +198,7 @@ export async function isTaken(
   await talk.pause(GAP);
   if (talk.expired()) return null;
   await talk.renew();
-  const each = { tag: talk.chance.bytes(1).readUInt8(), wait: stageWait(NOTHING_YET) };
+  const each = { tag: talk.chance.bytes(1).readUInt8(), wait: stageWait({ silences: 0 }) };
   const outcome = await logInOnce(talk, credentials, attempt, each, async (channel) => {
     await channel.close();
     return { kind: "answered", found: null };
@@ -278,20 +260,6 @@ function openChannel(talk: Talk, session: Omit<OpenSession, "kind">) {
     const iv = suite.encrypted ? talk.chance.bytes(16) : Buffer.alloc(0);
     return seal({ suite, keys, session: theirs }, sequence, message, iv);
   };
-  const once = async (
-    command: Command,
-    data: readonly number[],
-    waits: readonly number[],
-  ): Promise<Response | null> => {
-    rqSeq = (rqSeq + 1) & 0x3f;
-    const sequence = rqSeq;
-    const message = request(command, sequence, data);
-    const accept = (datagram: Buffer): Response | null =>
-      answerIn(datagram, session, command, sequence);
-    const response = await talk.exchange(() => sealed(message), waits, accept);
-    if (response?.checksumsGood === false) checksumsWrong = true;
-    return response;
-  };
   const closing = (): Buffer => {
     rqSeq = (rqSeq + 1) & 0x3f;
     return sealed(request(COMMANDS.close, rqSeq, wireNumber(theirs)));
@@ -306,8 +274,23 @@ function openChannel(talk: Talk, session: Omit<OpenSession, "kind">) {
     /** As `close` without waiting, if no time is left or the session may not be open. */
     abandon,
     /** Null without an answer. Retries a busy BMC a few times after a pause. */
-    ask: (command: Command, data: readonly number[] = [], waits: readonly number[] = WAITS) =>
-      untilFree(talk, () => once(command, data, waits)),
+    async ask(command: Command, data: readonly number[] = [], waits: readonly number[] = WAITS) {
+      let busy: Response | null = null;
+      for (const pause of [...BUSY_PAUSES, null]) {
+        rqSeq = (rqSeq + 1) & 0x3f;
+        const [message, sequence] = [request(command, rqSeq, data), rqSeq];
+        const accept = (datagram: Buffer): Response | null =>
+          answerIn(datagram, session, command, sequence);
+        const response = await talk.exchange(() => sealed(message), waits, accept);
+        // Silence at the deadline does not override an earlier answer.
+        if (response === null) return talk.expired() ? busy : null;
+        checksumsWrong ||= !response.checksumsGood;
+        if (pause === null || !isTryAgain(response.code)) return response;
+        busy = response;
+        await talk.pause(pause);
+      }
+      return busy;
+    },
     /** Whether an answer had wrong checksums. */
     checksumsWrong: () => checksumsWrong,
     /**
@@ -340,23 +323,6 @@ function answerIn(
   const response = message === null ? null : parseResponse(message);
   if (response === null || !answers(response, command, sequence)) return null;
   return response.code === DUPLICATE ? null : response;
-}
-
-/** Retries after a pause while the BMC is busy. */
-async function untilFree(
-  talk: Talk,
-  once: () => Promise<Response | null>,
-): Promise<Response | null> {
-  let busy: Response | null = null;
-  for (const pause of [...BUSY_PAUSES, null]) {
-    const response = await once();
-    // Silence at the deadline does not override an earlier answer.
-    if (response === null) return talk.expired() ? busy : null;
-    if (pause === null || !isTryAgain(response.code)) return response;
-    busy = response;
-    await talk.pause(pause);
-  }
-  return busy;
 }
 
 function wireNumber(value: number): readonly number[] {

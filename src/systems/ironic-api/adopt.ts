@@ -7,10 +7,11 @@ import {
   type AdoptedMachine,
   type AdoptionOutcome,
   create,
-  noOutcome,
+  idsOf,
   portId,
   stopIfForbidden,
   toItsEnd,
+  type Work,
 } from "./create.ts";
 import { type Call, foundState, isOnTransition, nextMove, noHistory, note } from "./move.ts";
 import { acceptedWrites } from "./node.ts";
@@ -20,11 +21,8 @@ interface ExistingRows extends Pick<Hooks, "owned" | "ended" | "observed"> {
   readonly unprotected?: ReadonlySet<string>;
 }
 
-interface Adoption {
-  readonly link: Link;
+interface Adoption extends Work {
   readonly journal: ExistingRows;
-  readonly outcome: AdoptionOutcome;
-  readonly fail: (reason: string) => void;
 }
 
 /** Continues after an earlier attempt, and reports objects that another user created or changed. */
@@ -33,13 +31,7 @@ export function adopt(
   machine: AdoptedMachine,
   journal: ExistingRows,
 ): Promise<AdoptionOutcome> {
-  const outcome = noOutcome();
-  const add = (reason: string): void => {
-    outcome.failed = reason;
-  };
-  return toItsEnd(shared, machine, outcome, add, (link, fail) =>
-    takeOn({ link, journal, outcome, fail }, machine),
-  );
+  return toItsEnd(shared, machine, "forward", (at) => takeOn({ ...at, journal }, machine));
 }
 
 async function takeOn(at: Adoption, machine: AdoptedMachine): Promise<void> {
@@ -71,12 +63,13 @@ function goalOf(node: Row, found: Row, { unprotected }: ExistingRows): Row {
 
 async function makeNode(
   { link, journal, outcome, fail }: Adoption,
-  { uuid, node, ports }: AdoptedMachine & { readonly node: Row },
+  machine: AdoptedMachine & { readonly node: Row },
 ): Promise<Row | null> {
+  const { uuid, node } = machine;
   const { owned, observed } = journal;
   const ended = journal.ended(uuid);
   const id = `node:${uuid}`;
-  const all = [id, ...ports.map(portId)];
+  const all = idsOf(machine);
   const prior = owned(id) ? await readReported(link, "node", uuid) : null;
   if (prior === null) await observed({ done: [id] });
   const made = prior === null ? await create(link, "node", node) : { row: prior.row, now: false };

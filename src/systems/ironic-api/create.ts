@@ -88,36 +88,44 @@ export function portId({ uuid }: Row): string {
   return `port:${String(uuid)}`;
 }
 
-const UNKNOWN = "its objects in Ironic are unknown";
-
-export function noOutcome(): AdoptionOutcome {
-  return { done: [], found: [], skipped: [], failed: null, state: UNKNOWN, broke: null };
+export function idsOf({ uuid, node, ports }: AdoptedMachine): readonly string[] {
+  return [...(node === null ? [] : [`node:${uuid}`]), ...ports.map(portId)];
 }
 
-/**
- * Works on one machine. Ends with the partial outcome after an error.
- *
- * @param add adds a reason to the outcome
- */
+/** One machine with its partial outcome. `fail` ends it with a reason. */
+export interface Work {
+  /** Removes the machine's secrets from messages. */
+  readonly link: Link;
+  readonly outcome: AdoptionOutcome;
+  readonly fail: (reason: string) => void;
+}
+
+/** Works on one machine. Ends with the partial outcome after an error. */
 export async function toItsEnd(
   shared: Link,
-  { node }: AdoptedMachine,
-  outcome: AdoptionOutcome,
-  add: (reason: string) => void,
-  work: (link: Link, report: (reason: string) => void) => Promise<void>,
+  machine: AdoptedMachine,
+  direction: "forward" | "back",
+  work: (at: Work) => Promise<void>,
 ): Promise<AdoptionOutcome> {
-  const { link, hide } = hiding(shared, node);
-  const report = (reason: string): void => {
+  const isBack = direction === "back";
+  const outcome: AdoptionOutcome = {
+    ...{ done: [], found: [], skipped: [], failed: null, broke: null },
+    state: isBack ? "" : "its objects in Ironic are unknown",
+  };
+  const { link, hide } = hiding(shared, machine.node);
+  const fail = (text: string): void => {
     const { state } = outcome;
-    add(state === "" ? hide(reason) : `${hide(reason)}; ${state}`);
+    const reason = state === "" ? hide(text) : `${hide(text)}; ${state}`;
+    if (isBack) outcome.skipped.push(...idsOf(machine).map((id) => ({ id, reason })));
+    else outcome.failed = reason;
   };
   try {
-    await work(link, report);
+    await work({ link, outcome, fail });
   } catch (cause) {
     // Other errors are bugs.
     if (!(cause instanceof MigrationError)) throw cause;
     outcome.broke = cause;
-    report(`${cause.code} ${cause.message}`);
+    fail(`${cause.code} ${cause.message}`);
   }
   return outcome;
 }

@@ -8,10 +8,11 @@ import { hiding, type IronicRow, type Link, readPorts, readReported } from "./bo
 import {
   type AdoptedMachine,
   type AdoptionOutcome,
-  noOutcome,
+  idsOf,
   portId,
   stopIfForbidden,
   toItsEnd,
+  type Work,
 } from "./create.ts";
 import { asMade, foundState, isBeingUndone, isPassing, isUntouched, UNDOING } from "./move.ts";
 import { acceptedWrites, type NodeCall, nodeCalls } from "./node.ts";
@@ -46,13 +47,8 @@ export function remove(
   foreign: ReadonlyMap<string, string>,
   retryPolicy: RetryPolicy = retryPolicyOf(0),
 ): Promise<AdoptionOutcome> {
-  const outcome = { ...noOutcome(), state: "" };
-  const add = (reason: string): void =>
-    void outcome.skipped.push(...idsOf(machine).map((id) => ({ id, reason })));
-  const against = { blocker: foreign.get(machine.uuid) ?? null, retryPolicy };
-  return toItsEnd(shared, machine, outcome, add, (link, skip) =>
-    takeBack(link, machine, against, outcome, skip),
-  );
+  const blocker = foreign.get(machine.uuid) ?? null;
+  return toItsEnd(shared, machine, "back", (at) => takeBack(at, machine, blocker, retryPolicy));
 }
 
 /** Predicts `remove` for an unchanged machine. */
@@ -80,11 +76,10 @@ export async function judgeRemoval(
 const DELETE = "its DELETE";
 
 async function takeBack(
-  link: Link,
+  { link, outcome, fail: skip }: Work,
   machine: AdoptedMachine,
-  { blocker, retryPolicy }: { readonly blocker: string | null; readonly retryPolicy: RetryPolicy },
-  outcome: AdoptionOutcome,
-  skip: (reason: string) => void,
+  blocker: string | null,
+  retryPolicy: RetryPolicy,
 ): Promise<void> {
   const { uuid, node, ports } = machine;
   const ids = idsOf(machine);
@@ -124,10 +119,6 @@ async function takeBack(
     } else if (busy === null || !retryPolicy(tries)) return skip(reason);
     await pause(tries);
   }
-}
-
-function idsOf({ uuid, node, ports }: AdoptedMachine): readonly string[] {
-  return [...(node === null ? [] : [`node:${uuid}`]), ...ports.map(portId)];
 }
 
 function isBusy(planned: Row | null, { row }: IronicRow): string | null {

@@ -6,7 +6,7 @@ import {
   request as plain,
 } from "node:http";
 import { type AgentOptions, Agent as TlsAgent, request as tls } from "node:https";
-import { createSecureContext } from "node:tls";
+import { createSecureContext, type SecureContextOptions } from "node:tls";
 import { MigrationError, systemCode } from "../../lib/error.ts";
 import { isObject, parsedJson } from "../../lib/json.ts";
 import type { Tls } from "./cloud.ts";
@@ -63,7 +63,7 @@ const LONGEST_TIMER = 2 ** 31 - 1;
  *   invalid certificate file
  */
 export function openHttp(settings: Tls, limit: number): Http {
-  const agents: Agents = {
+  const agents = {
     plain: new PlainAgent({ keepAlive: true }),
     secure: new TlsAgent({ keepAlive: true, ...certificates(settings) }),
   };
@@ -78,46 +78,52 @@ export function openHttp(settings: Tls, limit: number): Http {
   };
 }
 
-interface Agents {
-  readonly plain: PlainAgent;
-  readonly secure: TlsAgent;
+function certificates({ cacert, cert, key, insecure }: Tls): AgentOptions {
+  return {
+    rejectUnauthorized: !insecure,
+    ...(cacert !== null &&
+      usable({ ca: pem(cacert) }, "N2I-E106", `${cacert} contains no certificate (PEM)`)),
+    ...(cert !== null && certificatePair({ cert, key: key ?? cert }, "N2I-E106")),
+  };
 }
 
-function certificates({ cacert, cert, key, insecure }: Tls): AgentOptions {
-  const authorities = cacert === null ? {} : { ca: pem(cacert) };
-  const clientPair = cert === null ? {} : { cert: pem(cert), key: pem(key ?? cert) };
-  usable(`${cacert} contains no certificate (PEM)`, authorities);
-  usable(`${cert} and ${key ?? cert} are not a certificate and its key (PEM)`, clientPair);
-  return { ...authorities, ...clientPair, rejectUnauthorized: !insecure };
+type Unusable = "N2I-E106" | "N2I-E116";
+
+/** @throws MigrationError with the code if the files are not a certificate and its key */
+export function certificatePair(
+  { cert, key }: { readonly cert: string; readonly key: string },
+  code: Unusable,
+) {
+  const pair = { cert: pem(cert, code), key: pem(key, code) };
+  return usable(pair, code, `${cert} and ${key} are not a certificate and its key (PEM)`);
 }
 
 /** Checked at once, because node:tls would fail only the first call. */
-function usable(otherwise: string, part: AgentOptions): void {
+function usable<T extends SecureContextOptions>(part: T, code: Unusable, otherwise: string): T {
   const { ca } = part;
-  if (Object.keys(part).length === 0) return;
   try {
     if (Buffer.isBuffer(ca) && !ca.includes("-----BEGIN")) throw new Error("no PEM");
     createSecureContext(part);
+    return part;
   } catch {
-    throw new MigrationError("N2I-E106", otherwise, { fix: "Specify the correct files." });
+    const fix = code === "N2I-E106" ? { fix: "Specify the correct files." } : {};
+    throw new MigrationError(code, otherwise, fix);
   }
 }
 
-function pem(path: string): Buffer {
+function pem(path: string, code: Unusable = "N2I-E106"): Buffer {
   try {
     return readFileSync(path);
   } catch (cause) {
+    const fix = code === "N2I-E106" ? { fix: "Specify a file that this user can read." } : {};
     const text = `the certificate file ${path} cannot be read`;
-    throw new MigrationError("N2I-E106", text, {
-      cause,
-      fix: "Specify a file that this user can read.",
-    });
+    throw new MigrationError(code, text, { cause, ...fix });
   }
 }
 
 async function send(
   { method, url, headers, body, into }: HttpCall,
-  agents: Agents,
+  agents: { readonly plain: PlainAgent; readonly secure: TlsAgent },
   limit: number,
 ): Promise<Answered | Unanswered> {
   const at = new URL(url);
@@ -138,9 +144,8 @@ async function send(
     },
   };
   const isTls = at.protocol === "https:";
-  const request = isTls
-    ? tls(at, { ...options, agent: agents.secure })
-    : plain(at, { ...options, agent: agents.plain });
+  const { [isTls ? "secure" : "plain"]: agent } = agents;
+  const request = (isTls ? tls : plain)(at, { ...options, agent });
   let response: IncomingMessage | undefined;
   try {
     response = await responseTo(request, text);

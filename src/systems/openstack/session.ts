@@ -63,10 +63,7 @@ export async function openSession(
       );
     const expanded = found.replace("%(project_id)s", login.project ?? "%(project_id)s");
     const url = serviceUrl(expanded, cloud.from, kind);
-    const { project } = login;
-    return sessionOver(kind, { url, project, close: http.close }, (args, pins) =>
-      call(http, url, login, args, pins),
-    );
+    return sessionOver(http, kind, { url, project: login.project, close: http.close }, login);
   } catch (error) {
     http.close();
     throw error;
@@ -74,13 +71,14 @@ export async function openSession(
 }
 
 function sessionOver(
+  http: Http,
   { pin }: ServiceKind,
   base: Pick<ServiceSession, "url" | "project" | "close">,
-  call: (args: CallArguments, pins: HttpCall["headers"]) => Promise<Answer>,
+  login: Pick<LoggedIn, "headers" | "secrets" | "renew">,
 ): ServiceSession {
   const pinned = (pins: HttpCall["headers"]): ServiceSession => ({
     ...base,
-    call: (args) => call(args, pins),
+    call: (args) => call(http, base.url, login, args, pins),
     at: (microversion) => pinned(pin(microversion)),
   });
   return pinned({});
@@ -120,8 +118,8 @@ interface LoggedIn {
   readonly endpoint: string | null;
   readonly project: string | null;
   readonly headers: () => { readonly [name: string]: string };
-  /** Replaces a token that the service refused. False without a login. */
-  readonly renew: (refused: string | undefined) => Promise<boolean>;
+  /** Replaces a token that the service refused. False without a login, null for the caller's. */
+  readonly renew: ((refused: string | undefined) => Promise<boolean>) | null;
   readonly secrets: () => readonly string[];
 }
 
@@ -160,32 +158,29 @@ export function callerSession(
   secrets: readonly string[],
 ): ServiceSession {
   const base = { url: at.url, project: null, close: () => undefined };
-  return sessionOver(at.kind, base, async ({ path, hidden = [], fields = {}, ...rest }, pins) => {
-    const allHeaders = { ...fields, ...pins, ...headers };
-    const answer = await http.send({ ...rest, url: `${at.url}${path}`, headers: allHeaders });
-    return answered(answer, [...secrets, ...hidden]);
-  });
+  const login = { headers: () => headers, secrets: () => secrets, renew: null };
+  return sessionOver(http, at.kind, base, login);
 }
 
 async function call(
   http: Http,
   url: string,
-  login: LoggedIn,
+  { headers: headersOf, secrets, renew }: Pick<LoggedIn, "headers" | "secrets" | "renew">,
   { path, hidden = [], fields = {}, ...rest }: CallArguments,
   pinned: { readonly [name: string]: string },
 ): Promise<Answer> {
   for (let again = false; ; again = true) {
-    const headers = login.headers();
+    const headers = headersOf();
     const answer = await http.send({
       ...rest,
       url: `${url}${path}`,
       headers: { ...fields, ...pinned, ...headers },
     });
-    if (answer.status !== 401) return answered(answer, [...login.secrets(), ...hidden]);
-    if (!again && (await login.renew(headers["X-Auth-Token"]))) continue;
+    if (answer.status !== 401 || renew === null) return answered(answer, [...secrets(), ...hidden]);
+    if (!again && (await renew(headers["X-Auth-Token"]))) continue;
     throw new MigrationError(
       "N2I-E211",
-      `${url} rejects the credentials: ${faultIn(answer, login.secrets()) || "401"}`,
+      `${url} rejects the credentials: ${faultIn(answer, secrets()) || "401"}`,
     );
   }
 }

@@ -16,7 +16,7 @@ const over = (mux: Mux) => openClient(SESSION_DEFAULTS, QUICK, mux).ask;
 
 for (const address of ["127.0.0.1", "::ffff:127.0.0.1"]) {
   test(`a BMC at ${address} is asked over real sockets`, async (t) => {
-    const bound = (await endpointOf(address, 1))?.address ?? "";
+    const bound = (await endpointOf(address, 1, LIMITS))?.address ?? "";
     const { bmc, question } = await udpBmc(t, { power: false }, { address: bound });
     const reading = await over(muxOf(t))({ ...question, address }, LIMITS);
     assert.deepEqual([reading.verdict, reading.power], ["ok", "off"], reading.detail);
@@ -63,7 +63,7 @@ test("two questions to one BMC wait for each other", async (t) => {
 test("a line that is closed hears and sends nothing more, and the next one may begin", async (t) => {
   const shared = muxOf(t);
   const { bmc, question } = await udpBmc(t);
-  const endpoint = await endpointOf(question.address, question.port ?? 0);
+  const endpoint = await endpointOf(question.address, question.port ?? 0, LIMITS);
   assert.ok(endpoint !== null);
   const line = await shared.line(endpoint);
   line.close();
@@ -119,6 +119,6 @@ for (const address of [
   });
 
 test("an IPv6 address keeps its zone, in whatever spelling", async () => {
-  const endpoint = await endpointOf("FE80:0:0::1%eth0", 623);
+  const endpoint = await endpointOf("FE80:0:0::1%eth0", 623, LIMITS);
   assert.deepEqual(endpoint, { family: 6, address: "fe80::1%eth0", port: 623 });
 });

@@ -40,7 +40,7 @@ test("a network that is not there is unreachable", async (t) => {
 test("of a name with several addresses the resolver's first is asked, as ipmitool does", async (t) => {
   const { address } = await lookup("localhost");
   const all = await lookup("localhost", { all: true });
-  assert.equal((await endpointOf("localhost", 623))?.address, all[0]?.address);
+  assert.equal((await endpointOf("localhost", 623, LIMITS))?.address, all[0]?.address);
   const { question } = await udpBmc(t, {}, { address });
   const reading = await askOver(muxOf(t))({ ...question, address: "localhost" }, LIMITS);
   assert.equal(reading.verdict, "ok");

@@ -1,28 +1,25 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Suite, suiteOf } from "../../../src/lib/ipmi/crypto.ts";
-import {
-  type Attempt,
-  decide,
-  type LoginFailure,
-  NOTHING_YET,
-  outOfTime,
-} from "../../../src/lib/ipmi/policy.ts";
+import { decide, type LoginFailure, noLogins, outOfTime } from "../../../src/lib/ipmi/policy.ts";
 
 const SUITES = [17, 3].map((id): Suite => suiteOf(id) ?? assert.fail(`suite ${id}`));
+
+const begun = () => {
+  const [suite] = SUITES;
+  assert.ok(suite !== undefined);
+  return noLogins({ suite, level: "ADMINISTRATOR", namesLevel: false });
+};
 
 /** Decides on each outcome in turn; what was done, and the last verdict. */
 function story(outcomes: readonly LoginFailure[]): readonly string[] {
   const told: string[] = [];
-  const [first = assert.fail()] = SUITES;
-  let attempt: Attempt = { suite: first, level: "ADMINISTRATOR", namesLevel: false };
-  let tried = NOTHING_YET;
+  const logins = begun();
   for (const outcome of outcomes) {
-    const next = decide(outcome, attempt, tried, SUITES, 0.5);
-    if (next.do === "end") return [...told, next.diagnosis.verdict];
-    ({ attempt, tried } = next);
-    const { suite, level, namesLevel } = attempt;
-    told.push(`${suite.id} ${level[0]}${namesLevel ? "!" : ""} ${next.pause}`);
+    const next = decide(outcome, logins, SUITES, 0.5);
+    if (typeof next !== "number") return [...told, next.verdict];
+    const { suite, level, namesLevel } = logins.attempt;
+    told.push(`${suite.id} ${level[0]}${namesLevel ? "!" : ""} ${next}`);
   }
   return told;
 }
@@ -65,7 +62,7 @@ test("another login follows as long as it may help, and what was refused for goo
 
 test("at the deadline silence refuses nothing", () => {
   for (const history of [{}, { namesUnanswered: 9, silences: 9 }, { full: true, noRoom: 1 }]) {
-    const { verdict } = outOfTime(silent("RAKP 2"), { ...NOTHING_YET, ...history });
+    const { verdict } = outOfTime({ ...begun(), ...history, last: silent("RAKP 2") });
     assert.ok(["deadline", "silent", "no-slots"].includes(verdict), verdict);
   }
 });

@@ -1,5 +1,5 @@
 import { endpointOf, IPMI_PORT, unusableAddress } from "./address.ts";
-import { type Chassis, COMMANDS, type Device, parseChassis, parseDevice } from "./commands.ts";
+import { type Chassis, COMMANDS, type Device } from "./commands.ts";
 import { suiteOf } from "./crypto.ts";
 import { listSuites } from "./discover.ts";
 import { type Credentials, credentials, invalidUser, wipe } from "./login.ts";
@@ -250,11 +250,11 @@ const readPower: InSession<PowerFound> = async (channel) => {
     const status = await channel.ask(COMMANDS.chassis);
     if (status === null) return { kind: "silent", stage: "session" };
     if (status.code !== 0) return refusedBy(COMMANDS.chassis.name, status.code);
-    const chassis = parseChassis(status.data);
+    const chassis = COMMANDS.chassis.parse(status.data);
     if (chassis === null)
       return { kind: "odd", detail: "the response to Get Chassis Status has no data" };
     const about = await channel.ask(COMMANDS.device, [], DEVICE_WAITS);
-    const device = about?.code === 0 ? parseDevice(about.data) : null;
+    const device = about?.code === 0 ? COMMANDS.device.parse(about.data) : null;
     const found = { chassis, device, checksumsWrong: channel.checksumsWrong() };
     return { kind: "answered", found };
   } finally {

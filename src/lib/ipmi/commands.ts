@@ -1,20 +1,27 @@
-/** All commands of this library. None changes the power state. @source facts/ipmi.md 2.8 */
+/**
+ * All commands of this library. None changes the power state. `parse` reads the fields after the
+ * completion code.
+ * @source facts/ipmi.md 2.8
+ */
 export const COMMANDS = {
-  capabilities: { name: "Get Channel Authentication Capabilities", netFn: 6, cmd: 0x38 },
-  suites: { name: "Get Channel Cipher Suites", netFn: 6, cmd: 0x54 },
+  capabilities: {
+    ...{ name: "Get Channel Authentication Capabilities", netFn: 6, cmd: 0x38 },
+    parse: parseCapabilities,
+  },
+  suites: { name: "Get Channel Cipher Suites", netFn: 6, cmd: 0x54, parse: parseSuites },
   privilege: { name: "Set Session Privilege Level", netFn: 6, cmd: 0x3b },
-  device: { name: "Get Device ID", netFn: 6, cmd: 0x01 },
-  chassis: { name: "Get Chassis Status", netFn: 0, cmd: 0x01 },
+  device: { name: "Get Device ID", netFn: 6, cmd: 0x01, parse: parseDevice },
+  chassis: { name: "Get Chassis Status", netFn: 0, cmd: 0x01, parse: parseChassis },
   close: { name: "Close Session", netFn: 6, cmd: 0x3c },
 } as const;
 
 /** Only commands of the table can be sent. */
 export type Command = (typeof COMMANDS)[keyof typeof COMMANDS];
 
-export type Capabilities = NonNullable<ReturnType<typeof parseCapabilities>>;
+export type Capabilities = NonNullable<ReturnType<typeof COMMANDS.capabilities.parse>>;
 
-/** Fields after the completion code. Null if truncated. */
-export function parseCapabilities(data: Buffer) {
+/** Null if truncated. */
+function parseCapabilities(data: Buffer) {
   if (data.length < 4) return null;
   const [types, status] = [data.readUInt8(1), data.readUInt8(2)];
   // As ipmitool: this bit decides, not the version bit after it.
@@ -32,7 +39,7 @@ export function parseCapabilities(data: Buffer) {
  * Suite numbers of a list, as far as it is readable. A record is C0 and the number, or C1, the
  * number and a vendor's three bytes. The algorithms that follow are below C0.
  */
-export function parseSuites(list: Buffer): readonly number[] {
+function parseSuites(list: Buffer): readonly number[] {
   const ids = new Set<number>();
   for (let at = 0; at + 1 < list.length; at++) {
     const start = list.readUInt8(at);
@@ -44,10 +51,10 @@ export function parseSuites(list: Buffer): readonly number[] {
   return [...ids].toSorted((one, other) => one - other);
 }
 
-export type Device = NonNullable<ReturnType<typeof parseDevice>>;
+export type Device = NonNullable<ReturnType<typeof COMMANDS.device.parse>>;
 
 /** Null if it lacks mandatory fields. */
-export function parseDevice(data: Buffer) {
+function parseDevice(data: Buffer) {
   if (data.length < 6) return null;
   const [major, minor] = [data.readUInt8(2), data.readUInt8(3)];
   return {
@@ -60,10 +67,10 @@ export function parseDevice(data: Buffer) {
   };
 }
 
-export type Chassis = NonNullable<ReturnType<typeof parseChassis>>;
+export type Chassis = NonNullable<ReturnType<typeof COMMANDS.chassis.parse>>;
 
 /** As in ipmitool, only bit 0 of the first byte is the power state. */
-export function parseChassis(data: Buffer) {
+function parseChassis(data: Buffer) {
   if (data.length < 1) return null;
   const state = data.readUInt8(0);
   const power: "on" | "off" = (state & 1) === 1 ? "on" : "off";

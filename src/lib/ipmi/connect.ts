@@ -1,13 +1,5 @@
 import { type BmcLogin, type BmcTarget, openLine, optionsFor } from "./ask.ts";
-import {
-  type Chassis,
-  COMMANDS,
-  type Command,
-  codeText,
-  type Device,
-  parseChassis,
-  parseDevice,
-} from "./commands.ts";
+import { type Chassis, COMMANDS, type Command, codeText, type Device } from "./commands.ts";
 import { wipe } from "./login.ts";
 import { IpmiError, type Level } from "./policy.ts";
 import { type Channel, establish, SESSION_DEFAULTS } from "./session.ts";
@@ -119,8 +111,8 @@ function commandsOf(
       return found;
     });
   return {
-    chassisStatus: () => ask(COMMANDS.chassis, parseChassis),
-    deviceId: () => ask(COMMANDS.device, parseDevice),
+    chassisStatus: () => ask(COMMANDS.chassis, COMMANDS.chassis.parse),
+    deviceId: () => ask(COMMANDS.device, COMMANDS.device.parse),
     close: () =>
       inTurn(async () => {
         if (closed) return;

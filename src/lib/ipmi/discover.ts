@@ -1,4 +1,4 @@
-import { type Capabilities, COMMANDS, isBusy, parseCapabilities, parseSuites } from "./commands.ts";
+import { type Capabilities, COMMANDS, isBusy } from "./commands.ts";
 import type { Talk } from "./talk.ts";
 import {
   answers,
@@ -123,7 +123,11 @@ function capabilities(talk: Talk, waits: readonly number[], for2: (sending: numb
       if (two === undefined) return null;
       const { code, data } = response;
       // No capabilities with a nonzero code, and if truncated.
-      return { for2: two, code, capabilities: code === 0 ? parseCapabilities(data) : null };
+      return {
+        for2: two,
+        code,
+        capabilities: code === 0 ? COMMANDS.capabilities.parse(data) : null,
+      };
     },
   );
 }
@@ -147,7 +151,7 @@ export async function listSuites(talk: Talk): Promise<readonly number[] | null> 
     pieces.push(chunk);
     if (chunk.length < SUITES_CHUNK) break;
   }
-  return parseSuites(Buffer.concat(pieces));
+  return COMMANDS.suites.parse(Buffer.concat(pieces));
 }
 
 function suitesAnswer(reply: Buffer, piece: number): Response | null {

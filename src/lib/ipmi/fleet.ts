@@ -17,7 +17,7 @@ interface FleetOptions<T, R> {
   readonly schedule?: Partial<Schedule>;
   /** Called for each failure that will be retried. */
   readonly failed?: (answer: FleetAnswer<T, R>) => void;
-  readonly clock?: Timers;
+  readonly clock?: Timers | undefined;
   /** Replaces the reader of one BMC. Rejects if this host cannot send requests, or if the signal is aborted. */
   readonly ask?: (target: T, limits: Limits) => Promise<R>;
 }

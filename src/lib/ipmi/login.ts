@@ -110,8 +110,8 @@ export async function logIn(
       ending,
     );
 
-  const first = openRequest(tag, attempt.namesLevel ? level : 0, consoleSession, suite);
-  const opened = await ask(first, parseOpened);
+  const first = messages.openRequest(tag, attempt.namesLevel ? level : 0, consoleSession, suite);
+  const opened = await ask(first, messages.opened);
   if (opened === null || "status" in opened) return failed("Open Session", opened);
   if (opened.algorithms.some((algorithm, at) => algorithm !== suite.algorithms[at]))
     return { kind: "status", stage: "Open Session", status: NO_SUITE_MATCHES };
@@ -120,7 +120,8 @@ export async function logIn(
   const { bmcSession } = opened;
   const consoleRandom = talk.chance.bytes(16);
   const role = level | NAME_ONLY;
-  const second = await ask(rakp1(tag, { bmcSession, consoleRandom, role, user }), parseRakp2);
+  const challenge = messages.rakp1(tag, { bmcSession, consoleRandom, role, user });
+  const second = await ask(challenge, messages.rakp2);
   if (second === null || "status" in second) return failed("RAKP 2", second);
   const { bmcRandom, guid, mac } = second;
   if (mac.length < suite.macLength) return { kind: "odd", detail: "RAKP 2 is truncated" };
@@ -129,7 +130,8 @@ export async function logIn(
   if (!startsWithMac(mac, rakp2Mac(login))) return { kind: "mismatch", of: "password" };
 
   // The BMC now has a session, so wait for its answer even after an abort.
-  const third = await ask(rakp3(tag, bmcSession, rakp3Mac(login)), parseRakp4, true);
+  const proof = messages.rakp3(tag, bmcSession, rakp3Mac(login));
+  const third = await ask(proof, messages.rakp4, true);
   const names = { suite, consoleId, theirs: bmcSession.readUInt32LE() };
   if (third === null) return { kind: "half-open", keys: sessionKeys(login), ...names };
   if ("status" in third) return failed("RAKP 4", third);
@@ -151,74 +153,60 @@ function failed(stage: LoginStage, refused: Refused | null): LoginFailure {
 /** RMCP+ status, never 0. */
 type Refused = { readonly status: number };
 
-/** @param level highest privilege; 0 is the maximum for these algorithms */
-export function openRequest(tag: number, level: number, session: Buffer, suite: Suite): Buffer {
-  const records = suite.algorithms.flatMap((algorithm, kind) => [
-    ...[kind, 0, 0, 8],
-    ...[algorithm, 0, 0, 0],
-  ]);
-  return plain(
-    PAYLOAD.openRequest,
-    Buffer.concat([Buffer.from([tag, level, 0, 0]), session, Buffer.from(records)]),
-  );
-}
-
-/** Role, then name length and name without padding. @source facts/ipmi.md 2.7, 3 */
-export function rakp1(
-  tag: number,
-  of: Pick<Rakp, "bmcSession" | "consoleRandom" | "role" | "user">,
-): Buffer {
-  const identity = Buffer.from([of.role, 0, 0, of.user.length]);
-  return plain(
-    PAYLOAD.rakp1,
-    Buffer.concat([
-      ...[Buffer.from([tag, 0, 0, 0]), of.bmcSession],
-      ...[of.consoleRandom, identity, of.user],
-    ]),
-  );
-}
-
-export function rakp3(tag: number, bmcSession: Buffer, mac: Buffer): Buffer {
-  return plain(PAYLOAD.rakp3, Buffer.concat([Buffer.from([tag, 0, 0, 0]), bmcSession, mac]));
-}
-
-/** Null if it is truncated or not for this login (tag, session). */
-export function parseOpened(packet: Packet, tag: number, session: Buffer) {
-  return answerOf(packet, [PAYLOAD.openResponse, 36], tag, session, (payload) => ({
+/**
+ * The messages of a login. An answer is null if it is truncated or not for this login (tag,
+ * session).
+ * @source facts/ipmi.md 2.7
+ */
+export const messages = {
+  /** @param level highest privilege; 0 is the maximum for these algorithms */
+  openRequest(tag: number, level: number, session: Buffer, suite: Suite): Buffer {
+    const records = suite.algorithms.flatMap((algorithm, kind) => [
+      ...[kind, 0, 0, 8],
+      ...[algorithm, 0, 0, 0],
+    ]);
+    return message(PAYLOAD.openRequest, [tag, level, 0, 0], session, Buffer.from(records));
+  },
+  opened: parser([PAYLOAD.openResponse, 36], (payload) => ({
     bmcSession: Buffer.from(payload.subarray(8, 12)),
     algorithms: [16, 24, 32].map((at) => payload.readUInt8(at) & 0x3f),
-  }));
-}
-
-export function parseRakp2(packet: Packet, tag: number, session: Buffer) {
-  return answerOf(packet, [PAYLOAD.rakp2, 40], tag, session, (payload) => ({
+  })),
+  /** Role, then name length and name without padding. */
+  rakp1(tag: number, of: Pick<Rakp, "bmcSession" | "consoleRandom" | "role" | "user">): Buffer {
+    const identity = Buffer.from([of.role, 0, 0, of.user.length]);
+    const parts = [of.bmcSession, of.consoleRandom, identity, of.user];
+    return message(PAYLOAD.rakp1, [tag, 0, 0, 0], ...parts);
+  },
+  rakp2: parser([PAYLOAD.rakp2, 40], (payload) => ({
     bmcRandom: payload.subarray(8, 24),
     guid: payload.subarray(24, 40),
     mac: payload.subarray(40),
-  }));
-}
+  })),
+  rakp3: (tag: number, bmcSession: Buffer, mac: Buffer): Buffer =>
+    message(PAYLOAD.rakp3, [tag, 0, 0, 0], bmcSession, mac),
+  rakp4: parser([PAYLOAD.rakp4, 8], (payload) => ({ icv: payload.subarray(8) })),
+};
 
-export function parseRakp4(packet: Packet, tag: number, session: Buffer) {
-  const read = (payload: Buffer) => ({ icv: payload.subarray(8) });
-  return answerOf(packet, [PAYLOAD.rakp4, 8], tag, session, read);
+function message(type: number, head: readonly number[], ...parts: readonly Buffer[]): Buffer {
+  return plain(type, Buffer.concat([Buffer.from(head), ...parts]));
 }
 
 /**
  * A refusal may end after its status (ipmi_sim), or have zeros as session id.
  * @param least bytes of an answer that agrees
  */
-function answerOf<T>(
-  { type, signed, encrypted, payload }: Packet,
+function parser<T>(
   [expectedType, least]: readonly [type: number, least: number],
-  tag: number,
-  session: Buffer,
   read: (payload: Buffer) => T,
-): T | Refused | null {
-  if (type !== expectedType || signed || encrypted) return null;
-  if (payload.length < 2 || payload[0] !== tag) return null;
-  const isMatching = payload.length >= 8 && payload.subarray(4, 8).equals(session);
-  const unnamed = payload.length < 8 || payload.readUInt32LE(4) === 0;
-  const status = payload.readUInt8(1);
-  if (status === 0) return isMatching && payload.length >= least ? read(payload) : null;
-  return isMatching || unnamed ? { status } : null;
+) {
+  return (packet: Packet, tag: number, session: Buffer): T | Refused | null => {
+    const { type, signed, encrypted, payload } = packet;
+    if (type !== expectedType || signed || encrypted) return null;
+    if (payload.length < 2 || payload[0] !== tag) return null;
+    const isMatching = payload.length >= 8 && payload.subarray(4, 8).equals(session);
+    const unnamed = payload.length < 8 || payload.readUInt32LE(4) === 0;
+    const status = payload.readUInt8(1);
+    if (status === 0) return isMatching && payload.length >= least ? read(payload) : null;
+    return isMatching || unnamed ? { status } : null;
+  };
 }

@@ -75,39 +75,26 @@ function unable(error: unknown): never {
 }
 
 /**
- * Repeats failed queries at the end. An abort returns the readings so far.
+ * Repeats failed queries at the end. An abort returns the readings so far. Machines with the same
+ * BMC and login share a reading.
  *
  * @param options.failed called for each failure that will be repeated
  * @throws errors of the probe, except those of the abort
  */
 export async function* askQuestions(
   questions: AsyncIterable<PowerQuestion>,
-  probe: PowerProbe,
-  {
-    signal,
-    schedule = {},
-    failed,
-    clock,
-  }: {
+  ask: PowerProbe,
+  options: {
     readonly signal: AbortSignal;
     readonly schedule?: Partial<Schedule>;
     readonly failed?: (reading: PowerReading) => void;
     readonly clock?: Timers | undefined;
   },
 ): AsyncGenerator<PowerReading, void> {
-  const options = {
-    ask: probe,
-    signal,
-    schedule,
-    ...(clock && { clock }),
-    ...(failed !== undefined && {
-      failed: (answer: FleetAnswer<PowerQuestion, PowerReading>) => failed(ofAll(answer)),
-    }),
-  };
-  for await (const answer of askAll(questions, options)) yield ofAll(answer);
-}
-
-/** Machines with the same BMC and login share a reading. */
-function ofAll({ targets, reading }: FleetAnswer<PowerQuestion, PowerReading>): PowerReading {
-  return { ...reading, bm_node_ids: targets.flatMap(({ bm_node_ids }) => bm_node_ids) };
+  const ofAll = ({ targets, reading }: FleetAnswer<PowerQuestion, PowerReading>) => ({
+    ...reading,
+    bm_node_ids: targets.flatMap(({ bm_node_ids }) => bm_node_ids),
+  });
+  const failed = (answer: Parameters<typeof ofAll>[0]) => options.failed?.(ofAll(answer));
+  for await (const answer of askAll(questions, { ...options, ask, failed })) yield ofAll(answer);
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createCipheriv, createHmac } from "node:crypto";
 import { test } from "node:test";
-import { parseDevice, parseSuites } from "../../../src/lib/ipmi/commands.ts";
+import { COMMANDS } from "../../../src/lib/ipmi/commands.ts";
 import {
   open,
   type Rakp,
@@ -14,7 +14,7 @@ import {
   startsWithMac,
   suiteOf,
 } from "../../../src/lib/ipmi/crypto.ts";
-import { openRequest, parseOpened, parseRakp2, rakp1 } from "../../../src/lib/ipmi/login.ts";
+import { messages } from "../../../src/lib/ipmi/login.ts";
 import { PAYLOAD, parsePacket, plain } from "../../../src/lib/ipmi/wire.ts";
 import { bytes, type FixedLogin, fixedLogins } from "./vectors.ts";
 
@@ -44,9 +44,9 @@ for (const fixed of fixedLogins()) {
   test(`every packet of the login is right to the byte: ${title}`, () => {
     const login = loginOf(fixed);
     const { suite, consoleSession } = login;
-    const request = openRequest(TAG, 0, consoleSession, suite);
+    const request = messages.openRequest(TAG, 0, consoleSession, suite);
     assert.equal(request.toString("hex"), fixed.open_request);
-    assert.equal(rakp1(TAG, login).toString("hex"), fixed.rakp1);
+    assert.equal(messages.rakp1(TAG, login).toString("hex"), fixed.rakp1);
     const keys = sessionKeys(login);
     const session = login.bmcSession.readUInt32LE();
     const message = bytes(fixed.message);
@@ -131,36 +131,40 @@ test("a packet that announces more than it holds is none", () => {
 });
 
 test("an agreement that is cut short is no answer", () => {
+  const { opened, rakp2 } = messages;
   const answer = (type: number, length: number): Buffer => {
     const payload = Buffer.alloc(length);
     SESSION.copy(payload, 4);
     return plain(type, payload);
   };
-  const read = (type: number, length: number, parse: typeof parseOpened | typeof parseRakp2) => {
+  const read = (type: number, length: number, parse: typeof opened | typeof rakp2) => {
     const packet = parsePacket(answer(type, length));
     return packet === null ? null : parse(packet, 0, SESSION);
   };
-  assert.notEqual(read(PAYLOAD.openResponse, 36, parseOpened), null);
-  assert.equal(read(PAYLOAD.openResponse, 35, parseOpened), null);
-  assert.notEqual(read(PAYLOAD.rakp2, 40, parseRakp2), null);
-  assert.equal(read(PAYLOAD.rakp2, 39, parseRakp2), null);
-  for (const length of [0, 1, 2, 7]) assert.equal(read(PAYLOAD.rakp2, length, parseRakp2), null);
+  assert.notEqual(read(PAYLOAD.openResponse, 36, opened), null);
+  assert.equal(read(PAYLOAD.openResponse, 35, opened), null);
+  assert.notEqual(read(PAYLOAD.rakp2, 40, rakp2), null);
+  assert.equal(read(PAYLOAD.rakp2, 39, rakp2), null);
+  for (const length of [0, 1, 2, 7]) assert.equal(read(PAYLOAD.rakp2, length, rakp2), null);
 });
 
 test("a list of suites is read with vendors' records in it, whatever their numbers", () => {
   const list = [0xc0, 3, 1, 0x41, 0x81, 0xc1, 0x80, 0xc0, 0xc0, 0xc0, 1, 0x41, 0xc0, 0xc0, 1, 0x41];
-  assert.deepEqual(parseSuites(Buffer.from([...list, 0xc0, 17, 3, 0x44, 0x81])), [3, 17, 0xc0]);
-  assert.deepEqual(parseSuites(Buffer.from([0xc0])), []);
-  assert.deepEqual(parseSuites(Buffer.alloc(0)), []);
+  assert.deepEqual(
+    COMMANDS.suites.parse(Buffer.from([...list, 0xc0, 17, 3, 0x44, 0x81])),
+    [3, 17, 0xc0],
+  );
+  assert.deepEqual(COMMANDS.suites.parse(Buffer.from([0xc0])), []);
+  assert.deepEqual(COMMANDS.suites.parse(Buffer.alloc(0)), []);
 });
 
 test("a device is read as far as it tells", () => {
   const whole = Buffer.from("2001890802bf9112000f02", "hex");
   const told = { firmware: "9.08", updating: true };
-  assert.deepEqual(parseDevice(whole), { device: 0x020f, manufacturer: 4753, ...told });
-  const cut = parseDevice(whole.subarray(0, 6));
+  assert.deepEqual(COMMANDS.device.parse(whole), { device: 0x020f, manufacturer: 4753, ...told });
+  const cut = COMMANDS.device.parse(whole.subarray(0, 6));
   assert.deepEqual(cut, { device: null, manufacturer: null, ...told });
-  assert.equal(parseDevice(whole.subarray(0, 5)), null);
+  assert.equal(COMMANDS.device.parse(whole.subarray(0, 5)), null);
 });
 
 function opened(datagram: Buffer): Buffer | null {

@@ -85,11 +85,7 @@ const ATTACHED =
   /(\b(?:mysql|mariadb|sshpass)[\w-]*\b[^|;&]*? )(?:'-p[^']+'|"-p[^"]+"|-p(?:'[^']*'|"[^"]*"|\S)+)/g;
 const IN_URL = /(\w:\/\/[^\s:@/]*:)[^\s/]*@/g;
 
-export interface LogFault {
-  readonly line: number;
-  /** Secrets masked. For a trace: its first and last line. */
-  readonly text: string;
-}
+export type LogFault = ReturnType<typeof faultOf>;
 
 interface Open {
   readonly line: number;
@@ -124,6 +120,7 @@ export async function* logFaults(
   if (open !== null) yield faultOf(open);
 }
 
-function faultOf({ line, first, last }: Open): LogFault {
+/** Secrets masked. For a trace: its first and last line. */
+function faultOf({ line, first, last }: Open) {
   return { line, text: last === null ? quote(first) : `${quote(first)} ... ${quote(last)}` };
 }

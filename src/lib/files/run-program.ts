@@ -3,15 +3,7 @@ import { once } from "node:events";
 import { MigrationError, systemCode } from "../error.ts";
 import { atExit } from "./at-exit.ts";
 
-export interface Run {
-  /** Null if it was killed. */
-  readonly status: number | null;
-  readonly stdout: string;
-  /** The last characters only, because an error comes last. */
-  readonly stderr: string;
-  /** Why this process killed the program. */
-  readonly stopped: "late" | "flood" | null;
-}
+export type Run = Awaited<ReturnType<typeof runProgram>>;
 
 interface Program {
   readonly name: string;
@@ -24,7 +16,7 @@ interface Program {
 
 /** Bytes of output: a list of 10,000 virtual machines has 40 MiB. */
 const MOST = 64 * 1024 * 1024;
-/** Characters of stderr. */
+/** Characters of stderr, the last ones, because an error comes last. */
 const MAX_STDERR = 16_384;
 /** Milliseconds after the kill until its pipes are closed, which a grandchild may keep open. */
 const LAST = 500;
@@ -37,7 +29,7 @@ const LAST = 500;
 export async function runProgram(
   { name, program, args, environment, fix }: Program,
   { deadline, signal }: { readonly deadline: number; readonly signal: AbortSignal },
-): Promise<Run> {
+) {
   signal.throwIfAborted();
   const { PATH = "/usr/sbin:/usr/bin:/sbin:/bin" } = process.env;
   const child = spawn(program, args, {
@@ -47,8 +39,9 @@ export async function runProgram(
   });
   const chunks: Buffer[] = [];
   let [size, stderr] = [0, ""];
-  let stopped: Run["stopped"] = null;
-  const stop = (reason: Run["stopped"]): void => {
+  /** Why this process killed the program. */
+  let stopped: "late" | "flood" | null = null;
+  const stop = (reason: typeof stopped): void => {
     stopped ??= reason;
     killAll(child);
   };
@@ -67,6 +60,7 @@ export async function runProgram(
   try {
     const [code] = await once(child, "close");
     signal.throwIfAborted();
+    // Null if it was killed.
     const status = typeof code === "number" ? code : null;
     const stdout = Buffer.concat(chunks).toString("utf8");
     return { status, stdout, stderr, stopped };

@@ -3,7 +3,7 @@ import { type Chassis, COMMANDS, type Device } from "./commands.ts";
 import { suiteOf } from "./crypto.ts";
 import { listSuites } from "./discover.ts";
 import { type Credentials, credentials, invalidUser, wipe } from "./login.ts";
-import { type BmcVerdict, type Diagnosis, type Level, refusedBy } from "./policy.ts";
+import { type Diagnosis, type Level, refusedBy } from "./policy.ts";
 import {
   type Established,
   establish,
@@ -46,65 +46,12 @@ export interface BmcTarget extends BmcLogin {
   readonly level?: Level;
 }
 
-/** Other facts about a BMC, for any verdict. @source facts/ipmi.md 6 */
-export type Observation =
-  /** It lists cipher suite 0, which accepts any password. */
-  | "suite-0"
-  /** It lists only suites with SHA1. */
-  | "sha1-only"
-  /** Users without a name or password are enabled. */
-  | "null-users"
-  /** It reports that a Kg is set, and none was given. */
-  | "kg-not-given"
-  /** Its firmware is being updated. */
-  | "updating"
-  /** Overload, interlock, fault or control fault. */
-  | "chassis-fault"
-  /** The password is longer than ipmitool and this library use. */
-  | "password-cut"
-  /** Its messages have wrong checksums, but correct signatures. */
-  | "wrong-checksums"
-  /** It computes its keys with the level of Open Session, which few clients support. Quirk Q3. */
-  | "open-session-level"
-  /** It does not list its cipher suites outside a session. */
-  | "suites-not-listed"
-  /** Its session is silent after a request for its cipher suites. */
-  | "silent-after-list";
-
 /** Result for one BMC. Contains no secret, no key, and no login data. */
-export interface BmcReading {
+export type BmcReading = Readonly<Awaited<ReturnType<typeof askPower>>> & {
   readonly address: string;
-  readonly power: "on" | "off" | null;
-  readonly verdict: BmcVerdict;
-  /** One clause without secrets: `RAKP 2 returned 0x0d: unknown user name`. */
-  readonly detail: string;
-  /** What to check first, if the verdict does not name it. */
-  readonly likely?: "user";
-  /** Suite of the session. Null also if a better one may only have lacked a free session. */
-  readonly suite: number | null;
-  /** Suites that the BMC lists. Null if it lists none. */
-  readonly suites: readonly number[] | null;
-  /** Whether the BMC reports that a Kg is set. */
-  readonly kg: boolean | null;
-  readonly privilege: Level | null;
-  /** Product number. */
-  readonly device: number | null;
-  /** IANA enterprise number. */
-  readonly manufacturer: number | null;
-  /** `9.08` */
-  readonly firmware: string | null;
-  /** Logins in both passes. */
-  readonly attempts: number;
   /** 2 if the BMC was tried again after all others. */
   readonly pass: 1 | 2;
-  /** Milliseconds of the fastest exchange without a resend. */
-  readonly rtt: number | null;
-  /** Milliseconds from the first datagram to the verdict. */
-  readonly elapsed: number;
-  /** ISO 8601, UTC, at the start, so that a reading never appears too recent. */
-  readonly startedAt: string;
-  readonly observations: readonly Observation[];
-}
+};
 
 /** Reads power states of BMCs through a few shared sockets. */
 export interface IpmiClient {
@@ -192,7 +139,7 @@ export async function askPower(
   { clock, chance }: { readonly clock: Timers; readonly chance: Chance },
   limits: Limits,
   options: SessionOptions = SESSION_DEFAULTS,
-): Promise<Omit<BmcReading, "address" | "pass">> {
+) {
   const startedAt = clock.date().toISOString();
   const talk = startTalk(line, clock, chance, limits);
   const asking = establish(talk, line, credentials, options, readPower).then(async (reached) => {
@@ -205,23 +152,33 @@ export async function askPower(
   const { opened, capabilities, suite, suites, attempts } = end;
   const { chassis, device } = opened?.found ?? { chassis: null, device: null };
   const rtt = talk.rtt();
+  const diagnosis: Diagnosis =
+    chassis === null ? end.diagnosis : { verdict: "ok", detail: `power is ${chassis.power}` };
   return {
     power: chassis?.power ?? null,
-    ...(chassis === null
-      ? end.diagnosis
-      : { verdict: "ok" as const, detail: `power is ${chassis.power}` }),
+    ...diagnosis,
+    /** Suite of the session. Null also if a better one may only have lacked a free session. */
     suite,
+    /** Suites that the BMC lists. Null if it lists none. */
     suites,
+    /** Whether the BMC reports that a Kg is set. */
     kg: capabilities?.kg ?? null,
     privilege: opened?.level ?? null,
+    /** Product number. */
     device: device?.device ?? null,
+    /** IANA enterprise number. */
     manufacturer: device?.manufacturer ?? null,
+    /** `9.08` */
     firmware: device?.firmware ?? null,
+    /** Logins in both passes. */
     attempts: attempts + (opened?.unsure ? 1 : 0),
+    /** Milliseconds of the fastest exchange without a resend. */
     rtt: rtt === null ? null : tenths(rtt),
+    /** Milliseconds from the first datagram to the verdict. */
     elapsed: tenths(talk.elapsed()),
+    /** ISO 8601, UTC, at the start, so that a reading never appears too recent. */
     startedAt,
-    observations: observed(end, credentials),
+    observations: observed({ ...end, credentials }),
   };
 }
 
@@ -262,25 +219,38 @@ const readPower: InSession<PowerFound> = async (channel) => {
   }
 };
 
-function observed(
-  { opened, capabilities, suites }: Established<PowerFound>,
-  { kg, cut }: Credentials,
-): readonly Observation[] {
-  const found = opened?.found;
-  const all: readonly (readonly [Observation, boolean | undefined])[] = [
-    ["suite-0", suites?.includes(0)],
-    ["sha1-only", suites !== null && suites.length > 0 && !suites.some((id) => id >= 15)],
-    ["null-users", capabilities?.nullUsers],
-    ["kg-not-given", capabilities?.kg === true && kg === null],
-    ["updating", found?.device?.updating],
-    ["chassis-fault", found?.chassis.fault],
-    ["password-cut", cut],
-    ["wrong-checksums", found?.checksumsWrong],
-    ["open-session-level", opened?.openLevel],
-    ["suites-not-listed", opened !== null && suites === null],
-    ["silent-after-list", opened?.unlisted],
-  ];
-  return all.flatMap(([name, holds]) => (holds === true ? [name] : []));
+type Finished = Established<PowerFound> & { readonly credentials: Credentials };
+
+/** Other facts about a BMC, for any verdict. @source facts/ipmi.md 6 */
+const OBSERVATIONS = {
+  /** It lists cipher suite 0, which accepts any password. */
+  "suite-0": ({ suites }) => suites?.includes(0),
+  "sha1-only": ({ suites }) =>
+    suites !== null && suites.length > 0 && !suites.some((id) => id >= 15),
+  /** Users without a name or password are enabled. */
+  "null-users": ({ capabilities }) => capabilities?.nullUsers,
+  "kg-not-given": ({ capabilities, credentials }) =>
+    capabilities?.kg === true && credentials.kg === null,
+  /** Its firmware is being updated. */
+  updating: ({ opened }) => opened?.found.device?.updating,
+  "chassis-fault": ({ opened }) => opened?.found.chassis.fault,
+  /** The password is longer than ipmitool and this library use. */
+  "password-cut": ({ credentials }) => credentials.cut,
+  /** Its messages have wrong checksums, but correct signatures. */
+  "wrong-checksums": ({ opened }) => opened?.found.checksumsWrong,
+  /** It computes its keys with the level of Open Session, which few clients support. Quirk Q3. */
+  "open-session-level": ({ opened }) => opened?.openLevel,
+  /** It does not list its cipher suites outside a session. */
+  "suites-not-listed": ({ opened, suites }) => opened !== null && suites === null,
+  /** Its session is silent after a request for its cipher suites. */
+  "silent-after-list": ({ opened }) => opened?.unlisted,
+} satisfies { readonly [name: string]: (end: Finished) => boolean | undefined };
+
+export type Observation = keyof typeof OBSERVATIONS;
+
+function observed(end: Finished): readonly Observation[] {
+  const all = Object.keys(OBSERVATIONS) as Observation[]; // its keys
+  return all.filter((name) => OBSERVATIONS[name](end) === true);
 }
 
 function tenths(milliseconds: number): number {

@@ -1,14 +1,6 @@
 import { normaliseMac } from "../../lib/mac.ts";
 
-export interface Domain {
-  /** Printable ASCII, shortened for messages. */
-  readonly name: string;
-  readonly power: "on" | "off" | null;
-  /** `running`, for messages. */
-  readonly state: string;
-  /** Bare lower-case hex, as nova-baremetal compares them. */
-  readonly macs: readonly string[];
-}
+export type Domain = ReturnType<typeof domainOf>;
 
 const LONGEST_NAME = 64;
 
@@ -18,25 +10,21 @@ function plain(text: string): string {
   return text.length > LONGEST_NAME ? `${shortened}...` : shortened;
 }
 
-interface Listed {
-  /** The last marker, or null if the output is cut. */
-  readonly end: "end" | "missing" | "failed" | null;
-  readonly lists: { readonly [name in "all" | "on" | "paused"]: readonly string[] };
-  /** The text after each marker line. The UUID is that of an `all` line. */
-  readonly texts: readonly { readonly uuid: string | null; readonly text: string }[];
-}
+type Listed = NonNullable<ReturnType<typeof takeApart>>;
 
 /**
  * @returns null if the command did not start. Ignores text that the login shell printed first.
  * @source virsh-ask.ts
  */
-export function takeApart(output: string, mark: string): Listed | null {
+export function takeApart(output: string, mark: string) {
   const begin = `${mark} begin\n`;
   const start = output.indexOf(begin);
   if (start < 0) return null;
-  let end: Listed["end"] = null;
+  /** The last marker, or null if the output is cut. */
+  let end: "end" | "missing" | "failed" | null = null;
   const lists = { all: [] as string[], on: [] as string[], paused: [] as string[] };
   const [before = "", ...pieces] = output.slice(start + begin.length).split(`${mark} `);
+  /** The text after each marker line. The UUID is that of an `all` line. */
   const texts: { uuid: string | null; text: string }[] = [{ uuid: null, text: before }];
   for (const piece of pieces) {
     const line = piece.indexOf("\n");
@@ -85,13 +73,16 @@ export function vboxDomains({ texts }: Listed): readonly Domain[] {
   return texts.filter(({ uuid }) => uuid !== null).map(({ text }) => domainOf(text));
 }
 
-function domainOf(text: string): Domain {
+function domainOf(text: string) {
   const state = /^VMState="([^"\n]{0,64})"/m.exec(text)?.[1] ?? "";
   const macs = [...text.matchAll(/^macaddress\d{1,3}="([0-9A-Fa-f]{12})"/gm)];
   return {
+    /** Printable ASCII, shortened for messages. */
     name: plain(/^name="(.*)"$/m.exec(text)?.[1] ?? ""),
     power: Object.hasOwn(STATES, state) ? (STATES[state] ?? null) : null,
+    /** `running`, for messages. */
     state: plain(state),
+    /** As nova-baremetal compares them. */
     macs: bareMacs(macs.map(([, mac = ""]) => mac)),
   };
 }
@@ -99,12 +90,6 @@ function domainOf(text: string): Domain {
 /** Bare lower-case hex. Texts that are not a MAC are skipped. */
 export function bareMacs(macs: readonly string[]): readonly string[] {
   return macs.flatMap((mac) => normaliseMac(mac)?.replaceAll(":", "") ?? []);
-}
-
-interface DomainXml {
-  readonly uuid: string;
-  readonly name: string;
-  readonly macs: readonly string[];
 }
 
 /** libvirt's documents have a depth of 8. */
@@ -115,8 +100,8 @@ const MOST_MACS = 256;
  * Reads MACs only from /domain/devices/interface/mac, because the owner of a machine can write into
  * its description and metadata. Null if the text is malformed.
  */
-export function parseDomains(text: string): readonly DomainXml[] | null {
-  const domains: DomainXml[] = [];
+export function parseDomains(text: string) {
+  const domains: { readonly uuid: string; readonly name: string; readonly macs: string[] }[] = [];
   const open: string[] = [];
   let [uuid, name, macs]: [string, string, string[]] = ["", "", []];
   for (let at = text.indexOf("<"); at >= 0; at = text.indexOf("<", at)) {

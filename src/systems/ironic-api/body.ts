@@ -20,17 +20,14 @@ export function hiding({ service, rows }: Link, row: Row | null) {
   return { link, hide: (text: string): string => withoutSecrets(text, secrets) };
 }
 
-export interface IronicRow {
-  readonly row: Row;
-  /** Which this tool does not write. */
-  readonly hasAllocation: boolean;
-}
+export type IronicRow = NonNullable<Awaited<ReturnType<typeof readReported>>>;
 
 export async function readReported({ service, rows }: Link, resource: Resource, uuid: string) {
   const body = await bodyOf(service, `/v1/${resource}s/${uuid}`, uuid);
   if (body === null) return null;
   return {
     row: rows.reported(resource, body),
+    /** Which this tool does not write. */
     hasAllocation: typeof body.allocation_uuid === "string",
   };
 }

@@ -3,19 +3,7 @@ import { isObject, type Json, type JsonObject, objectOf } from "../../lib/json.t
 import type { FlavorResources } from "../../model/ironic/manage.ts";
 import { ask, incomplete, type ServiceSession } from "../openstack/session.ts";
 
-export interface NovaServer {
-  readonly id: string;
-  /** `ACTIVE`, `SHUTOFF`, `BUILD`, `ERROR`. */
-  readonly status: string;
-  readonly task: string | null;
-  /** Uuid of its node, if scheduled and visible to this login. */
-  readonly node: string | null;
-  /** Nova omits the attribute if the login may not see it. */
-  readonly seesNode: boolean;
-  readonly fault: string;
-  /** Only an administrator can change or delete it. */
-  readonly locked: boolean;
-}
+export type NovaServer = NonNullable<ReturnType<typeof serverOf>>;
 
 const NODE = "OS-EXT-SRV-ATTR:hypervisor_hostname";
 
@@ -137,17 +125,23 @@ async function* listed(session: ServiceSession): AsyncGenerator<readonly JsonObj
   }
 }
 
-function serverOf(body: Json): NovaServer | null {
+function serverOf(body: Json) {
   if (!isObject(body) || typeof body.id !== "string") return null;
   const text = (field: string): string | null => {
     const value = body[field];
     return typeof value === "string" && value !== "" ? value : null;
   };
   return {
-    ...{ id: body.id, status: text("status") ?? "UNKNOWN", task: text("OS-EXT-STS:task_state") },
+    id: body.id,
+    /** `ACTIVE`, `SHUTOFF`, `BUILD`, `ERROR`. */
+    status: text("status") ?? "UNKNOWN",
+    task: text("OS-EXT-STS:task_state"),
+    /** Uuid of its node, if scheduled and visible to this login. */
     node: text(NODE),
+    /** Nova omits the attribute if the login may not see it. */
     seesNode: NODE in body,
     fault: String(objectOf(body.fault).message ?? "no reason given"),
+    /** Only an administrator can change or delete it. */
     locked: body.locked === true,
   };
 }

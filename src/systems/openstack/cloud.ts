@@ -12,24 +12,9 @@ export interface Sought {
   readonly region: string | null;
 }
 
-export interface Cloud {
-  /** For messages: `cloud "lab" of /etc/openstack/clouds.yaml`, `OS_*`. */
-  readonly from: string;
-  readonly auth: Auth;
-  /** URLs of services. Null: from the catalog. */
-  readonly endpoints: { readonly [service in CloudService]: string | null };
-  readonly catalog: { readonly [service in CloudService]: Sought };
-  readonly tls: Tls;
-}
+export type Cloud = ReturnType<typeof cloudOf>;
 
-export interface Tls {
-  /** Path of the CA file. Null: the system's. */
-  readonly cacert: string | null;
-  /** Paths of the client certificate and key. */
-  readonly cert: string | null;
-  readonly key: string | null;
-  readonly insecure: boolean;
-}
+export type Tls = Cloud["tls"];
 
 /** The origin of a cloud that only variables describe. */
 export const ENVIRONMENT = "OS_*";
@@ -77,7 +62,7 @@ export function pluginOf(name: string): Plugin | undefined {
  * @param home replaces `~` in paths, as in openstacksdk
  * @throws MigrationError N2I-E106 for a missing or unknown setting; contains no secret
  */
-export function cloudOf(settings: Settings, from: string, home = homedir()): Cloud {
+export function cloudOf(settings: Settings, from: string, home = homedir()) {
   const refuse = (reason: string): MigrationError =>
     new MigrationError("N2I-E106", `${from}: ${reason}`);
   const override = (service: CloudService) => settings.get(`${service}_endpoint_override`) ?? null;
@@ -93,8 +78,10 @@ export function cloudOf(settings: Settings, from: string, home = homedir()): Clo
   const verify = settings.get("verify");
   const path = (name: string) => settings.get(name)?.replace(/^~(?=\/|$)/, () => home) ?? null;
   return {
+    /** For messages: `cloud "lab" of /etc/openstack/clouds.yaml`, `OS_*`. */
     from,
     auth: authOf(settings, refuse),
+    /** URLs of services. Null: from the catalog. */
     endpoints: {
       ...ofEach(override),
       baremetal:
@@ -105,6 +92,7 @@ export function cloudOf(settings: Settings, from: string, home = homedir()): Clo
     },
     catalog: ofEach(sought),
     tls: {
+      /** Null: the system's. */
       cacert: path("cacert"),
       cert: path("cert"),
       key: path("key"),

@@ -217,13 +217,10 @@ function portOf(body: Json): NetworkPort | null {
   return { id: body.id, mac_address, ...deviceOf(body) };
 }
 
-export interface PlacedPort extends PortBinding {
-  readonly id: string;
-  readonly device_id: string;
-}
+export type PlacedPort = NonNullable<ReturnType<typeof placedOf>>;
 
 /** @returns null without a port, or if this login may not see its host */
-function placedOf(port: Json): PlacedPort | null {
+function placedOf(port: Json) {
   if (!isObject(port) || typeof port.id !== "string") return null;
   if (typeof port["binding:host_id"] !== "string") return null;
   const dhcpOptions = new Map(

@@ -53,23 +53,20 @@ export type BmcReading = Readonly<Awaited<ReturnType<typeof askPower>>> & {
   readonly pass: 1 | 2;
 };
 
-/** Reads power states of BMCs through a few shared sockets. */
-export interface IpmiClient {
-  /**
-   * Every failure of the BMC is a reading, not an error. Secrets are wiped from memory afterwards.
-   * @throws the signal's reason if aborted; IpmiError if this host cannot send requests
-   */
-  readonly ask: (target: BmcTarget, limits: Limits) => Promise<BmcReading>;
-  readonly close: () => Promise<void>;
-}
+export type IpmiClient = Readonly<ReturnType<typeof openClient>>;
 
+/** Reads power states of BMCs through a few shared sockets. */
 export function openClient(
   options: SessionOptions = SESSION_DEFAULTS,
   clock: Timers = SYSTEM_CLOCK,
   mux: Mux = openMux(),
-): IpmiClient {
+) {
   const context = { clock, chance: SYSTEM_CHANCE };
-  const ask: IpmiClient["ask"] = async (target, { deadline, signal }) => {
+  /**
+   * Every failure of the BMC is a reading, not an error. Secrets are wiped from memory afterwards.
+   * @throws the signal's reason if aborted; IpmiError if this host cannot send requests
+   */
+  const ask = async (target: BmcTarget, { deadline, signal }: Limits): Promise<BmcReading> => {
     signal.throwIfAborted();
     const attempt = { address: target.address, pass: 1 } as const;
     const startedAt = clock.date().toISOString();

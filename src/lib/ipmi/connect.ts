@@ -1,7 +1,7 @@
 import { type BmcLogin, type BmcTarget, openLine, optionsFor } from "./ask.ts";
-import { type Chassis, COMMANDS, type Command, codeText, type Device } from "./commands.ts";
+import { COMMANDS, type Command, codeText } from "./commands.ts";
 import { wipe } from "./login.ts";
-import { IpmiError, type Level } from "./policy.ts";
+import { IpmiError } from "./policy.ts";
 import { type Channel, establish, SESSION_DEFAULTS } from "./session.ts";
 import {
   type Limits,
@@ -22,17 +22,7 @@ export interface ConnectOptions
 }
 
 /** An open session. A BMC closes it after a minute without commands. */
-export interface BmcSession {
-  /** Cipher suite of the session. */
-  readonly suite: number;
-  readonly level: Level;
-  /** @throws IpmiError without a valid answer, or the signal's reason if aborted */
-  readonly chassisStatus: () => Promise<Chassis>;
-  /** @throws as `chassisStatus` */
-  readonly deviceId: () => Promise<Device>;
-  /** Frees the BMC's session slot. Later commands fail. */
-  readonly close: () => Promise<void>;
-}
+export type BmcSession = Readonly<Awaited<ReturnType<typeof connect>>>;
 
 const DEADLINE = 60_000;
 
@@ -49,7 +39,7 @@ export async function connect(
     signal = new AbortController().signal,
     ...settings
   }: ConnectOptions = {},
-): Promise<BmcSession> {
+) {
   signal.throwIfAborted();
   const startedAt = clock.now();
   const target = { address, ...login, ...settings };
@@ -83,12 +73,7 @@ const keep = async (channel: Channel): Promise<{ kind: "answered"; found: Channe
   found: channel,
 });
 
-function commandsOf(
-  channel: Channel,
-  talk: Talk,
-  deadline: number,
-  end: () => Promise<void>,
-): Pick<BmcSession, "chassisStatus" | "deviceId" | "close"> {
+function commandsOf(channel: Channel, talk: Talk, deadline: number, end: () => Promise<void>) {
   let last: Promise<unknown> = Promise.resolve();
   let closed = false;
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -111,8 +96,11 @@ function commandsOf(
       return found;
     });
   return {
+    /** @throws IpmiError without a valid answer, or the signal's reason if aborted */
     chassisStatus: () => ask(COMMANDS.chassis, COMMANDS.chassis.parse),
+    /** @throws as `chassisStatus` */
     deviceId: () => ask(COMMANDS.device, COMMANDS.device.parse),
+    /** Frees the BMC's session slot. Later commands fail. */
     close: () =>
       inTurn(async () => {
         if (closed) return;

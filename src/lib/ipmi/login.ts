@@ -60,16 +60,12 @@ export function wipe({ password, kg }: Credentials): void {
 
 /** Requests have the BMC's session id, answers have ours. */
 export interface OpenSession {
-  readonly kind: "open";
+  /** Half-open: RAKP 4 is missing, but the BMC may have opened the session. */
+  readonly kind: "open" | "half-open";
   readonly suite: Suite;
   readonly keys: Keys;
   readonly consoleId: number;
   readonly theirs: number;
-}
-
-/** RAKP 4 is missing, but the BMC may have opened the session. */
-interface HalfOpen extends Omit<OpenSession, "kind"> {
-  readonly kind: "half-open";
 }
 
 /** Look up by name with any privilege, as ipmitool does. */
@@ -89,7 +85,7 @@ export async function logIn(
   credentials: Credentials,
   attempt: Attempt,
   { tag, wait }: { readonly tag: number; readonly wait: number },
-): Promise<OpenSession | HalfOpen | LoginFailure> {
+): Promise<OpenSession | LoginFailure> {
   const { suite } = attempt;
   const consoleId = talk.newSession();
   const consoleSession = Buffer.alloc(4);

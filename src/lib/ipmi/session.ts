@@ -219,7 +219,7 @@ async function logInOnce<T>(
   use: InSession<T>,
 ): Promise<LoginOutcome<T>> {
   const session = await logIn(talk, credentials, attempt, each);
-  if (session.kind !== "open" && session.kind !== "half-open") return session;
+  if (!("keys" in session)) return session;
   const channel = openChannel(talk, session);
   if (session.kind === "half-open") {
     channel.abandon();
@@ -247,7 +247,7 @@ const WAITS = [1000, 1500, 2250, 2250, 2250, 3375];
 const BUSY_PAUSES = [100, 200, 400];
 const CLOSE_WAITS = [500, 500];
 
-function openChannel(talk: Talk, session: Omit<OpenSession, "kind">) {
+function openChannel(talk: Talk, session: OpenSession) {
   const { suite, keys, consoleId, theirs } = session;
   let sequence = 0;
   let rqSeq = 0;
@@ -313,7 +313,7 @@ function openChannel(talk: Talk, session: Omit<OpenSession, "kind">) {
 /** Null if the datagram is not the answer to this command. */
 function answerIn(
   datagram: Buffer,
-  { suite, keys, consoleId }: Omit<OpenSession, "kind">,
+  { suite, keys, consoleId }: OpenSession,
   command: Command,
   sequence: number,
 ): Response | null {

@@ -22,16 +22,11 @@ function call(name: string, write: NodeCall, shows: Call["shows"]): Call {
   return { do: "call", name, ...write, shows };
 }
 
-interface History {
-  managed: boolean;
-  /** The error of the first adoption. */
-  failed: string | null;
-  /** `adopt` was accepted after that error. */
-  retried: boolean;
-}
+type History = ReturnType<typeof noHistory>;
 
-export function noHistory(): History {
-  return { managed: false, failed: null, retried: false };
+/** `failed`: the error of the first adoption. `retried`: `adopt` was accepted after that error. */
+export function noHistory() {
+  return { managed: false, failed: null as string | null, retried: false };
 }
 
 export function note(history: History, call: Call["name"], found: Row): void {

@@ -1,5 +1,5 @@
 import { MigrationError } from "../../lib/error.ts";
-import { isObject, type Json, type JsonObject, objectOf } from "../../lib/json.ts";
+import { isObject, type Json, objectOf } from "../../lib/json.ts";
 import { isUuid } from "../../lib/uuid.ts";
 import {
   type ComparedNode,
@@ -203,14 +203,10 @@ async function nicsOf(service: RestService, node: string): Promise<readonly Nic[
   return found;
 }
 
-interface NodeIn {
-  readonly uuid: string;
-  readonly name: string | null;
-  readonly body: JsonObject;
-}
+type NodeIn = ReturnType<typeof nodeIn>;
 
 /** @throws MigrationError N2I-E212 */
-export function nodeIn({ session }: RestService, body: Json): NodeIn {
+export function nodeIn({ session }: RestService, body: Json) {
   if (!isObject(body) || typeof body.uuid !== "string")
     throw new MigrationError("N2I-E212", `${session.url} lists an object that is not a node`);
   return { uuid: body.uuid, name: lowerCaseText(body.name), body };

@@ -47,13 +47,10 @@ const MOST = 4 * 1024 * 1024;
 /** Bytes at the beginning that identify a log. */
 const HEAD = 256;
 
-interface FilePosition {
-  readonly handle: FileHandle;
-  readonly inode: number;
-  head: Buffer;
+type FilePosition = Awaited<ReturnType<typeof opened>> & {
   /** Byte after the last complete line that was read. */
   offset: number;
-}
+};
 
 /**
  * A rotated log is read to its end, then the new one from its beginning. A log replaced by its own
@@ -130,12 +127,6 @@ async function opened(path: string) {
 
 type Lines = AsyncIterable<{ readonly line: number; readonly text: string }>;
 
-interface ComputeStart {
-  readonly line: number;
-  /** As in nova.conf: `ironic.IronicDriver`, before Liberty `nova.virt.ironic.IronicDriver`. */
-  readonly driver: string;
-}
-
 /** Each nova-compute logs this line first when it starts, since Havana. */
 const LOADING = /Loading compute driver '([^']+)'/;
 const IRONIC = /(?:^|\.)ironic\.(?:driver\.)?IronicDriver$/;
@@ -143,8 +134,9 @@ const IRONIC = /(?:^|\.)ironic\.(?:driver\.)?IronicDriver$/;
 const UNCONNECTED =
   /Unable to authenticate Ironic client|Error contacting Ironic|not retrieve node list|cpu_arch not defined|Power state \S+ not found/i;
 
-export async function lastStart(lines: Lines): Promise<ComputeStart | null> {
-  let last: ComputeStart | null = null;
+/** The driver is as in nova.conf: `ironic.IronicDriver`, or `nova.virt.ironic.IronicDriver`. */
+export async function lastStart(lines: Lines) {
+  let last: { readonly line: number; readonly driver: string } | null = null;
   for await (const { line, text } of lines) {
     const driver = LOADING.exec(text)?.[1];
     if (driver !== undefined) last = { line, driver };
@@ -160,7 +152,7 @@ export async function lastStart(lines: Lines): Promise<ComputeStart | null> {
  * @source facts/systems.md D4, R24; nova 26.2 virt/driver.py load_compute_driver, virt/ironic
  */
 export async function* computeFaults(
-  start: ComputeStart | null,
+  start: Awaited<ReturnType<typeof lastStart>>,
   since: Lines,
 ): AsyncGenerator<LogFault> {
   if (start === null) {

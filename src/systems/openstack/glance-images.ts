@@ -19,11 +19,7 @@ export interface RequestedImage {
   readonly use: keyof typeof FORMATS;
 }
 
-interface Image extends ServerImage {
-  readonly id: string;
-  readonly disk_format: string;
-  readonly digest: GlanceImage["digest"];
-}
+type Image = ReturnType<typeof imageOf>;
 
 /** An active image with the digest to verify its bytes. */
 export interface GlanceImage {
@@ -195,7 +191,7 @@ function noImages({ url }: ServiceSession, reason: string): MigrationError {
   });
 }
 
-function imageOf(id: string, body: JsonObject): Image {
+function imageOf(id: string, body: JsonObject) {
   const { status, disk_format, size, min_ram, min_disk } = body;
   return {
     ...{ id, status: String(status), digest: digestOf(body) },

@@ -33,11 +33,7 @@ export interface Unanswered {
   readonly reason: string;
 }
 
-export interface Http {
-  /** @throws MigrationError N2I-E213 if the certificate is not trusted */
-  readonly send: (call: HttpCall) => Promise<Answered | Unanswered>;
-  readonly close: () => void;
-}
+export type Http = ReturnType<typeof openHttp>;
 
 type AnswersHere = (call: HttpCall) => Promise<Answered | Unanswered>;
 
@@ -62,16 +58,17 @@ const LONGEST_TIMER = 2 ** 31 - 1;
  * @throws MigrationError N2I-E220 from a call with a response that is too long; N2I-E106 for an
  *   invalid certificate file
  */
-export function openHttp(settings: Tls, limit: number): Http {
+export function openHttp(settings: Tls, limit: number) {
   const agents = {
     plain: new PlainAgent({ keepAlive: true }),
     secure: new TlsAgent({ keepAlive: true, ...certificates(settings) }),
   };
   return {
-    send: (call) =>
+    /** @throws MigrationError N2I-E213 if the certificate is not trusted */
+    send: (call: HttpCall) =>
       here.get(new URL(call.url).origin)?.(call) ??
       send(call, agents, Math.min(limit, LONGEST_TIMER)),
-    close() {
+    close(): void {
       agents.plain.destroy();
       agents.secure.destroy();
     },

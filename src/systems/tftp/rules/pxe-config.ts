@@ -2,10 +2,7 @@ import { isUuid } from "../../../lib/uuid.ts";
 import type { PxeFacts, PxeLabel } from "../../../model/boot.ts";
 
 /** The pxelinux settings that nova-baremetal and Ironic write. */
-interface PxeConfig {
-  readonly default: string | null;
-  readonly labels: readonly PxeLabel[];
-}
+type PxeConfig = ReturnType<typeof parsePxe>;
 
 const INITRD = /^initrd=(.*)$/;
 const ROOT = /^root=(.*)$/;
@@ -15,7 +12,7 @@ const ROOT = /^root=(.*)$/;
  *
  * @source facts/nova-bm.md 3.5; facts/ironic.md 2.3, 2.5
  */
-export function parsePxe(text: string): PxeConfig {
+export function parsePxe(text: string) {
   let chosen: string | null = null;
   const labels: { -readonly [field in keyof PxeLabel]: PxeLabel[field] }[] = [];
   for (const line of text.split("\n")) {

@@ -1,11 +1,19 @@
 import { counted, createSeveral } from "../../../lib/text.ts";
 import type { CheckResult, CheckView, DeployImage, NovaFacts } from "../../../model/check.ts";
 import { hasMovedToApi, versionName } from "../../../model/nova/nova-release.ts";
-import { index } from "../../../model/rows.ts";
-import { checkWithPlan, fine, isRefused, readable, resultOf, unreadable, warning } from "./part.ts";
+import {
+  check,
+  fine,
+  firstOf,
+  isRefused,
+  readable,
+  resultOf,
+  unreadable,
+  warning,
+} from "./part.ts";
 
 /** @source facts/nova-bm.md 4.2; facts/systems.md D3 */
-const flavors = checkWithPlan("Flavors", ["nova", "ironic"], ({ nova, ironic, plan, api }) => {
+const flavors = check("Flavors", ["nova", "ironic", "plan"], ({ nova, ironic, plan, api }) => {
   if (!ironic.flavored) return fine(`Nova of ${ironic.release} ignores deploy images in flavors.`);
   const facts = readable(api);
   if (hasMovedToApi(nova.version) && facts === null) return notInNova("Flavors", nova);
@@ -17,18 +25,19 @@ const flavors = checkWithPlan("Flavors", ["nova", "ironic"], ({ nova, ironic, pl
     ({ step, value }) =>
       plan === null || (!plan.images.has(value ?? "") && !plan.nova?.flavors.has(step)),
   );
-  if (old.length > 0)
-    return resultOf(
+  const names = new Set(all.map(({ flavor }) => flavor));
+  return firstOf(
+    resultOf(
       [...new Set(old.map(({ flavor }) => flavor))],
       plan === null
         ? "flavors have deploy images, and without a plan Ironic's images are unknown"
         : "flavors have deploy images of nova-baremetal, which make a rebuild hang",
       `nova2ironic plan --nova-db DB${facts === null ? "" : " --nova-api-db DB"} --deploy-kernel ID --deploy-ramdisk ID${byName(old, all)}`,
       "Warning",
-    );
-  const names = new Set(all.map(({ flavor }) => flavor));
-  return fine(
-    `${counted(names.size, "flavor has", "flavors have")} deploy images that are Ironic's or that apply changes.`,
+    ),
+    fine(
+      `${counted(names.size, "flavor has", "flavors have")} deploy images that are Ironic's or that apply changes.`,
+    ),
   );
 });
 
@@ -54,12 +63,11 @@ function byName(old: readonly DeployImage[], all: readonly DeployImage[]): strin
 const NO_IMAGE = "N2I-D402";
 
 /** @source facts/systems.md D R25 */
-const images = checkWithPlan("Images", ["nova", "ironic"], (view) => {
-  const { nova, plan } = view;
+const images = check("Images", ["nova", "ironic", "plan"], (view) => {
+  const { nova, plan, machines, isSkipped } = view;
   const found = createSeveral();
-  const nodes = index(readable(view.bm)?.nodes ?? [], "uuid");
   for (const { uuid, deleted, image, node } of nova.instances)
-    if (!deleted && !image && !nodes(node).some(({ id }) => plan?.skipped.has(id)))
+    if (!deleted && !image && !machines(node).some(isSkipped))
       found.add(`instance ${uuid} has no image`);
   let used = false;
   for (const { uuid, instance_uuid, findings } of plan?.machines ?? []) {
@@ -71,13 +79,15 @@ const images = checkWithPlan("Images", ["nova", "ironic"], (view) => {
   for (const { uuid, findings } of plan?.machines ?? [])
     if (findings.get(NO_IMAGE) === true)
       found.add(`node ${uuid} lacks an image, as you accepted (${NO_IMAGE})`);
-  const result = resultOf(
-    found,
-    "images are unknown",
-    `run nova2ironic explain ${NO_IMAGE}, or set deploy_kernel and deploy_ramdisk in the site document`,
-    used ? "Failure" : "Warning",
+  return firstOf(
+    resultOf(
+      found,
+      "images are unknown",
+      `run nova2ironic explain ${NO_IMAGE}, or set deploy_kernel and deploy_ramdisk in the site document`,
+      used ? "Failure" : "Warning",
+    ),
+    active(view),
   );
-  return result.result === "Success" ? active(view) : result;
 });
 
 /** The images' status in Glance, if it was queried. */
@@ -89,29 +99,28 @@ function active({ glance, plan }: CheckView): CheckResult {
     return warning(`Glance could not be read: ${code} ${message}`, `nova2ironic explain ${code}`);
   }
   const bad = [...glance].filter(([, status]) => status !== "active");
-  const deploys = bad.filter(([id]) => plan?.images.has(id));
   const imageText = ([id, status]: readonly [string, string]): string =>
     status === "" ? `${id} does not exist` : `${id} is ${status}`;
-  if (deploys.length > 0)
-    return resultOf(
-      deploys.map(imageText),
+  return firstOf(
+    resultOf(
+      bad.filter(([id]) => plan?.images.has(id)).map(imageText),
       "deploy images that are not active",
       "run openstack image create, set the new ids in the site document, then run plan again",
-    );
-  return bad.length === 0
-    ? fine(`${counted(glance.size, "image is", "images are")} active.`)
-    : resultOf(
-        bad.map(imageText),
-        "images of tenants that are not active: the next rebuild fails, and on Juno and Kilo the takeover",
-        "openstack image set --activate IMAGE, or upload it again under its id",
-        "Warning",
-      );
+    ),
+    resultOf(
+      bad.map(imageText),
+      "images of tenants that are not active: the next rebuild fails, and on Juno and Kilo the takeover",
+      "openstack image set --activate IMAGE, or upload it again under its id",
+      "Warning",
+    ),
+    fine(`${counted(glance.size, "image is", "images are")} active.`),
+  );
 }
 
 type Members = NonNullable<NovaFacts["aggregates"]>;
 
 /** Renamed hosts lose their aggregates. @source facts/nova-bm.md 5.3 */
-const aggregates = checkWithPlan("Aggregates", ["nova", "ironic"], (view) => {
+const aggregates = check("Aggregates", ["nova", "ironic", "plan"], (view) => {
   const { nova, ironic } = view;
   const planned = view.plan?.nova ?? null;
   const hosts = new Set<string>();
@@ -134,18 +143,14 @@ const aggregates = checkWithPlan("Aggregates", ["nova", "ironic"], (view) => {
         : ADD,
       "Warning",
     );
-  const moves = [...planned.moves].flatMap(([from, to]) =>
-    [...to].map((one) => [from, one] as const),
+  const joins = [...members, ...(inNova ? planned.joins : [])];
+  const lost = [...planned.moves].flatMap(([from, hosts]) =>
+    [...hosts].flatMap((to) =>
+      of(from)
+        .filter(({ id }) => !joins.some((one) => one.host === to && one.id === id))
+        .map(({ name }) => `${name}: ${from} is a member, ${to} will not be`),
+    ),
   );
-  const lost = moves.flatMap(([from, to]) => {
-    const memberships = new Set([
-      ...of(to).map(({ id }) => id),
-      ...(inNova ? planned.joins : []).filter(({ host }) => host === to).map(({ id }) => id),
-    ]);
-    return of(from)
-      .filter(({ id }) => !memberships.has(id))
-      .map(({ name }) => `${name}: ${from} is a member, ${to} will not be`);
-  });
   return resultOf(
     lost,
     "instances that leave their aggregates because their host is renamed",

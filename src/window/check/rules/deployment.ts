@@ -1,16 +1,16 @@
 import { counted } from "../../../lib/text.ts";
-import type { CheckResult, CheckView, PlanFacts, Refused } from "../../../model/check.ts";
+import type { CheckResult, CheckView, PlanFacts } from "../../../model/check.ts";
 import { otherServer, type Ungranted } from "../../../model/database.ts";
 import { POWER_MAX_AGE, POWER_SKEW } from "../../../model/power.ts";
 import {
   check,
-  checkWithPlan,
   EXCLUDED,
   FINE,
   failure,
   fine,
   isRefused,
   joined,
+  OPTIONS,
   readable,
   resultOf,
   unseen,
@@ -24,23 +24,20 @@ const MIB = 1024 * 1024;
 /** Bytes for the run folder, an upper bound of artifacts and journal per machine. */
 const ROOM = { base: 64 * MIB, machine: 64 * 1024 };
 
-function sides(view: CheckView): readonly Refused["refused"][] {
-  const { bm, nova, ironic, api, placement } = view;
-  return [bm, nova, ironic, api, placement].flatMap((side) =>
-    side !== null && isRefused<object>(side) ? [side.refused] : [],
-  );
-}
-
-function refusals(found: readonly Refused["refused"][]): CheckResult {
-  if (found.length === 0) return FINE;
-  const lines = found.flatMap(({ code, message, fix }) => [`${code} ${message}`, `Fix: ${fix}`]);
-  return { result: "Failure", details: lines.join("\n") };
+/** Databases that could not be read, for a lack of privileges or for other reasons. */
+function refusals(view: CheckView, forPrivilege: boolean): CheckResult {
+  const lines = [view.bm, view.nova, view.ironic, view.api, view.placement].flatMap((side) => {
+    if (side === null || !isRefused<object>(side)) return [];
+    const { code, message, fix } = side.refused;
+    return (code === PRIVILEGE) === forPrivilege ? [`${code} ${message}`, `Fix: ${fix}`] : [];
+  });
+  return lines.length === 0 ? FINE : { result: "Failure", details: lines.join("\n") };
 }
 
 /** Checks that databases match their options and have known versions. */
-const schemas = check("Databases and schema heads", [], (view) => {
-  return joined([
-    refusals(sides(view).filter(({ code }) => code !== PRIVILEGE)),
+const schemas = check("Databases and schema heads", [], (view) =>
+  joined([
+    refusals(view, false),
     view.nova !== null
       ? FINE
       : warning("Nova was not read, so its instances are unknown.", "specify --nova-db"),
@@ -52,8 +49,8 @@ const schemas = check("Databases and schema heads", [], (view) => {
       "enable TLS in the server, or run this tool on the database's host",
       "Warning",
     ),
-  ]);
-});
+  ]),
+);
 
 /** Databases that differ from the plan's: another run's, or another address. */
 function changedDatabases({ servers, plan }: CheckView): CheckResult {
@@ -74,14 +71,13 @@ function changedDatabases({ servers, plan }: CheckView): CheckResult {
 }
 
 /** @source facts/systems.md D R3, R4 */
-const pairing = check("Pairing of releases", [], ({ pairing: pair, plan, bm, nova, ironic }) => {
+const pairing = check("Pairing of releases", [], (view) => {
+  const { pairing: pair, plan } = view;
   if (pair === null) {
-    const open = [
-      ...(isRefused(bm) ? ["--nova-bm-db"] : []),
-      ...(nova !== null && isRefused(nova) ? ["--nova-db"] : []),
-      ...(isRefused(ironic) ? ["--ironic-db"] : []),
-    ];
-    return unseen(open.join(" and "));
+    const open = (["bm", "nova", "ironic"] as const).filter((side) =>
+      isRefused<object>(view[side] ?? {}),
+    );
+    return unseen(open.map((side) => OPTIONS[side]).join(" and "));
   }
   if (pair.allowed === "rule") return fine(pair.why);
   return pair.requested || plan?.paired === true
@@ -93,7 +89,7 @@ const pairing = check("Pairing of releases", [], ({ pairing: pair, plan, bm, nov
 });
 
 /** Reasons for which apply would refuse the plan, in the same words. */
-const applies = checkWithPlan("Plan can be applied", [], ({ plan, run }) => {
+const applies = check("Plan can be applied", ["plan"], ({ plan, run }) => {
   if (plan === null) return FINE;
   const { loads, existing, blocked, conflicts, skipsBlocked, fresh, readings } = plan.applies;
   const [skipped, result] = skipsBlocked
@@ -143,46 +139,47 @@ function aged(readings: NonNullable<PlanFacts["applies"]["readings"]>): CheckRes
   );
 }
 
+const BY_PLAN = ", and that the plan for Nova or its rollback requires";
+
 /** @source facts/systems.md D R18 */
-const privileges = checkWithPlan("Privileges", [], (view) => {
-  const read = refusals(sides(view).filter(({ code }) => code === PRIVILEGE));
-  const resultsFor = (
-    side: { readonly forbidden: Ungranted } | Refused | null,
-    option: string,
-    what: string,
-  ): readonly CheckResult[] =>
-    side === null || isRefused<object>(side)
-      ? []
-      : [
-          resultOf(
-            side.forbidden.statements,
-            what,
-            `run check as the user that apply uses, or run: ${side.forbidden.grants.join("; ")}`,
-          ),
-          resultOf(
-            side.forbidden.missing,
-            `tables are missing in the database of ${option}, which a grant does not fix`,
-            `compare ${option} and its schema (nova-manage or ironic-dbsync names its version)`,
-          ),
-        ];
-  const planned = "denies this user, and that the plan for Nova or its rollback requires";
-  const all = [
-    read,
-    isRefused(view.ironic) ? unseen("--ironic-db") : FINE,
-    ...resultsFor(view.ironic, "--ironic-db", "statements that Ironic's database denies this user"),
-    ...resultsFor(view.nova, "--nova-db", `statements that nova's database ${planned}`),
-    ...resultsFor(view.api, "--nova-api-db", `statements that nova_api's database ${planned}`),
-  ];
-  const nova = view.plan?.nova ?? null;
+const privileges = check("Privileges", ["plan"], (view) => {
+  const gaps = (
+    [
+      ["ironic", "Ironic's", ""],
+      ["nova", "nova's", BY_PLAN],
+      ["api", "nova_api's", BY_PLAN],
+    ] as const
+  ).flatMap(([key, owner, more]) => {
+    const option = OPTIONS[key];
+    const side = readable<{ readonly forbidden: Ungranted }>(view[key]);
+    if (side === null) return [];
+    const { statements, grants, missing } = side.forbidden;
+    return [
+      resultOf(
+        statements,
+        `statements that ${owner} database denies this user${more}`,
+        `run check as the user that apply uses, or run: ${grants.join("; ")}`,
+      ),
+      resultOf(
+        missing,
+        `tables are missing in the database of ${option}, which a grant does not fix`,
+        `compare ${option} and its schema (nova-manage or ironic-dbsync names its version)`,
+      ),
+    ];
+  });
+  const nova = view.plan?.nova;
   const open = [
     ...(nova?.statements.size && !readable(view.nova) ? ["--nova-db"] : []),
     ...(nova?.api.size && !readable(view.api) ? ["--nova-api-db"] : []),
   ];
-  const unread =
+  return joined([
+    refusals(view, true),
+    isRefused(view.ironic) ? unseen("--ironic-db") : FINE,
+    ...gaps,
     open.length === 0
       ? FINE
-      : warning("The plan's Nova rows were not checked.", `specify ${open.join(" and ")}`);
-  return joined([...all, unread]);
+      : warning("The plan's Nova rows were not checked.", `specify ${open.join(" and ")}`),
+  ]);
 });
 
 const clocks = check("Clock skew", [], ({ servers }) => {

@@ -1,12 +1,9 @@
 import { createSeveral, listed, NAMES, type Several } from "../../../lib/text.ts";
 import {
-  type BmFacts,
   CHECK_STATUS,
   type CheckResult,
   type CheckVerdict,
   type CheckView,
-  type LineFacts,
-  type PlanFacts,
   type Refused,
 } from "../../../model/check.ts";
 import { index } from "../../../model/rows.ts";
@@ -53,36 +50,64 @@ export function unreadable(option: string, tables: string): CheckResult {
   );
 }
 
-/** Options of the databases that most checks need. */
-const OPTIONS = { bm: "--nova-bm-db", nova: "--nova-db", ironic: "--ironic-db" } as const;
+/** The databases of a view, with their options. */
+export const OPTIONS = {
+  bm: "--nova-bm-db",
+  nova: "--nova-db",
+  ironic: "--ironic-db",
+  api: "--nova-api-db",
+  placement: "--placement-db",
+} as const;
 
-type ReadView<K extends keyof typeof OPTIONS> = CheckView & {
-  readonly [side in K]: Exclude<NonNullable<CheckView[side]>, Refused>;
-};
+export type Facts<K extends keyof typeof OPTIONS> = Exclude<NonNullable<CheckView[K]>, Refused>;
 
-/** A check of the deployment that requires these databases. Pure. */
-export function check<K extends keyof typeof OPTIONS = never>(
-  title: string,
-  sides: readonly K[],
-  inspect: (view: ReadView<K>) => CheckResult,
-) {
+export type Deployment<K extends keyof typeof OPTIONS = never> = CheckView &
+  ReturnType<typeof lookupsOf> & { readonly [side in K]: Facts<side> };
+
+/** Machines and lines of the plan by key, which most checks compare. */
+export function lookupsOf({ bm, plan }: CheckView) {
+  const nodes = readable(bm)?.nodes ?? [];
+  const lines = plan?.machines ?? [];
+  const idsBy = (column: "uuid" | "instance_uuid") => {
+    const rows = index(nodes, column);
+    return (text: string | null): readonly number[] => rows(text).map(({ id }) => id);
+  };
+  const [machines, claims] = [idsBy("uuid"), idsBy("instance_uuid")];
+  const [byUuid, byId] = [index(lines, "uuid"), index(lines, "id")];
   return {
-    ...{ title, planned: false },
-    inspect(view: CheckView): CheckResult {
-      const lost = sides.find((side) => isRefused<object>(view[side] ?? { refused: null }));
-      return lost === undefined ? inspect(view as ReadView<K>) : unseen(OPTIONS[lost]);
+    /** bm_nodes.ids by UUID of the machine, and of its instance. */
+    ...{ machines, claims },
+    /** Machines that claim an instance, or the machine of its node in nova. */
+    machinesOf(row: { readonly uuid: string; readonly node: string | null }): readonly number[] {
+      const claiming = claims(row.uuid);
+      return claiming.length > 0 ? claiming : machines(row.node);
     },
+    /** A machine's line of the plan by UUID or, without one, by bm_nodes.id. The last of several. */
+    line: ({ uuid, id }: { readonly uuid?: string | null; readonly id?: number }) =>
+      (uuid ? byUuid(uuid) : byId(id ?? null)).at(-1),
+    isSkipped: (id: number): boolean => plan?.skipped.has(id) === true,
   };
 }
 
-/** A check that is complete only with a plan. */
-export function checkWithPlan<K extends keyof typeof OPTIONS = never>(
-  ...of: Parameters<typeof check<K>>
-): Check {
-  return { ...check(...of), planned: true };
+/**
+ * A check of the deployment that requires these databases. With `plan`, it is complete only with a
+ * plan. Pure.
+ */
+export function check<K extends "bm" | "nova" | "ironic" = never>(
+  title: string,
+  sides: readonly (K | "plan")[],
+  inspect: (view: Deployment<K>) => CheckResult,
+) {
+  return {
+    ...{ title, planned: sides.includes("plan") },
+    inspect(view: Deployment): CheckResult {
+      const lost = sides.find((side) => isRefused<object>(view[side] ?? { refused: null }));
+      return lost === undefined || lost === "plan"
+        ? inspect(view as Deployment<K>)
+        : unseen(OPTIONS[lost]);
+    },
+  };
 }
-
-export type Check = ReturnType<typeof check>;
 
 /** Success if nothing was found. Otherwise the findings with their fix. */
 export function resultOf(
@@ -96,6 +121,11 @@ export function resultOf(
     result,
     details: `${what[0]?.toUpperCase()}${what.slice(1)} (${found.length}): ${listed(found, found.length <= NAMES ? NAMES : MOST)}.\nFix: ${fix}`,
   };
+}
+
+/** The first result that is no success, or the last. */
+export function firstOf(...results: readonly CheckResult[]): CheckResult {
+  return results.find(({ result }) => result !== "Success") ?? results.at(-1) ?? FINE;
 }
 
 export function textsOf<T>(rows: Iterable<T>, of: (row: T) => string | null): Several {
@@ -128,29 +158,26 @@ export const EXCLUDED = ", and are excluded (--skip-blocked)";
  * @param codes findings about the same fact
  */
 export function judged(
+  { plan, line, isSkipped }: Deployment,
   found: Iterable<MachineFact>,
-  plan: PlanFacts | null,
   codes: readonly string[],
   what: string,
   fix: string,
 ): CheckResult {
-  const line = planned(plan);
   const accepts = (id: number): boolean => {
     const findings = line({ id })?.findings;
     const present = codes.filter((code) => findings?.has(code));
     return present.length > 0 && present.every((code) => findings?.get(code) === true);
   };
-  const isSkipped = (id: number): boolean =>
+  const isExcluded = (id: number): boolean =>
     plan?.applies.skipsBlocked === true && line({ id })?.blocked === true;
-  const [open, accepted, excluded, skipped] = [
-    ...[createSeveral(), createSeveral()],
-    ...[createSeveral(), createSeveral()],
-  ] as const;
+  const [open, accepted] = [createSeveral(), createSeveral()];
+  const [excluded, skipped] = [createSeveral(), createSeveral()];
   for (const { text, machines } of found) {
-    const remaining = machines.filter((id) => plan?.skipped.has(id) !== true);
+    const remaining = machines.filter((id) => !isSkipped(id));
     if (machines.length > 0 && remaining.length === 0) skipped.add(text);
     else if (remaining.length > 0 && remaining.every(accepts)) accepted.add(text);
-    else if (remaining.length > 0 && remaining.every(isSkipped)) excluded.add(text);
+    else if (remaining.length > 0 && remaining.every(isExcluded)) excluded.add(text);
     else open.add(text);
   }
   return joined([
@@ -161,17 +188,6 @@ export function judged(
   ]);
 }
 
-/** A machine's line of the plan by UUID or, without one, by bm_nodes.id. The last of several. */
-export function planned(
-  plan: PlanFacts | null,
-): (one: { readonly uuid?: string | null; readonly id?: number }) => LineFacts | undefined {
-  const machines = plan?.machines ?? NONE;
-  const [lines, byId] = [index(machines, "uuid"), index(machines, "id")];
-  return ({ uuid, id = null }) => (uuid ? lines(uuid) : byId(id)).at(-1);
-}
-
-const NONE: readonly LineFacts[] = [];
-
 /** Merges several results, the worst first. */
 export function joined(parts: readonly CheckResult[]): CheckResult {
   const sorted = parts
@@ -179,15 +195,6 @@ export function joined(parts: readonly CheckResult[]): CheckResult {
     .toSorted((one, other) => CHECK_STATUS[other.result].status - CHECK_STATUS[one.result].status);
   const [worst = FINE] = sorted;
   return { result: worst.result, details: sorted.map(({ details }) => details).join("\n") || null };
-}
-
-/** bm_nodes.ids by UUID of the machine or its instance. */
-export function machinesBy(
-  { nodes }: BmFacts,
-  column: "uuid" | "instance_uuid",
-): (text: string | null) => readonly number[] {
-  const rows = index(nodes, column);
-  return (text) => rows(text).map(({ id }) => id);
 }
 
 export function lower(value: string | null): string {

@@ -1,24 +1,19 @@
 import { counted, createSeveral, duration } from "../../../lib/text.ts";
 import { heal } from "../../../migrate/hosts/rules/current-placement.ts";
 import { onceLoaded, slowDelete } from "../../../migrate/plan/rules/delete-cost.ts";
-import type {
-  BmFacts,
-  CheckResult,
-  CheckView,
-  PlacementFacts,
-  PlanFacts,
-  Refused,
-} from "../../../model/check.ts";
+import type { CheckResult, CheckView, PlacementFacts } from "../../../model/check.ts";
 import { type TakeOverPace, USUAL_PACE, WINDOW_PACE } from "../../../model/handover.ts";
 import { index, type TextSet } from "../../../model/rows.ts";
 import { forecast } from "../../report/rules/window.ts";
 import {
   check,
   countOf,
+  type Facts,
   fine,
+  firstOf,
   isRefused,
   lower,
-  planned,
+  OPTIONS,
   readable,
   resultOf,
   textsOf,
@@ -27,124 +22,113 @@ import {
   warning,
 } from "./part.ts";
 
-/** A machine with its instance, UUIDs in lower case. */
 interface Tenant {
   readonly uuid: string;
   readonly machine: string;
 }
 
-const OPTIONS = { api: "--nova-api-db", placement: "--placement-db" } as const;
-
-/** A check of a database that only later Novas have. */
-function checkLater<K extends keyof typeof OPTIONS>(
+/**
+ * A check of a database that only later Novas have.
+ * @param inspect receives the machines with their instances, UUIDs in lower case
+ */
+function checkLater<K extends "api" | "placement">(
   title: string,
-  database: K,
-  inspect: (
-    facts: Exclude<NonNullable<CheckView[K]>, Refused>,
-    tenants: () => Iterable<Tenant>,
-    view: CheckView,
-  ) => CheckResult,
+  side: K,
+  inspect: (facts: Facts<K>, tenants: readonly Tenant[], view: CheckView) => CheckResult,
 ) {
   return check(title, ["ironic", "bm"], (view) => {
-    const { ironic, bm, plan } = view;
-    const option = OPTIONS[database];
-    const facts: CheckView[K] = view[database];
+    const { ironic, bm, isSkipped } = view;
+    const facts: CheckView[K] = view[side];
     if (facts === null)
       return ironic.cells
-        ? warning("Not checked.", `specify ${option}`)
+        ? warning("Not checked.", `specify ${OPTIONS[side]}`)
         : fine(`Nova in ${ironic.release} does not require it.`);
-    if (isRefused<object>(facts)) return unseen(option);
+    if (isRefused<object>(facts)) return unseen(OPTIONS[side]);
+    const tenants = bm.nodes.flatMap(({ id, uuid, instance_uuid }) =>
+      instance_uuid && !isSkipped(id) ? [{ uuid: lower(instance_uuid), machine: lower(uuid) }] : [],
+    );
     // Neither null nor refused.
-    const read = facts as Exclude<NonNullable<CheckView[K]>, Refused>;
-    const found = inspect(read, () => tenantsOf(bm, plan), view);
-    const count = countOf(bm.nodes, ({ id }) => plan?.skipped.has(id));
+    const found = inspect(facts as Facts<K>, tenants, view);
+    const count = countOf(bm.nodes, ({ id }) => isSkipped(id));
     return count === 0 || found.result !== "Success"
       ? found
       : fine(`${counted(count, "machine is", "machines are")} skipped by the site document.`);
   });
 }
 
-function* tenantsOf({ nodes }: BmFacts, plan: PlanFacts | null): Generator<Tenant> {
-  for (const { id, uuid, instance_uuid } of nodes)
-    if (instance_uuid && plan?.skipped.has(id) !== true)
-      yield { uuid: lower(instance_uuid), machine: lower(uuid) };
-}
-
 /** Nova cannot find an instance without a mapping or cell. @source facts/rehearsal.md 4 */
-const mappings = checkLater("Instance mappings", "api", ({ mapped, cellless }, tenants) => {
-  const missing = resultOf(
-    textsOf(tenants(), ({ uuid }) => (mapped.has(uuid) || cellless.has(uuid) ? null : uuid)),
-    "instances have no instance mapping, and can be neither stopped nor deleted",
-    "nova-manage cell_v2 map_instances --cell_uuid CELL",
-  );
-  if (missing.result !== "Success") return missing;
-  // map_instances skips existing mappings.
-  return resultOf(
-    textsOf(tenants(), ({ uuid }) => (cellless.has(uuid) ? uuid : null)),
-    "instance mappings have no cell, and their instances can be neither stopped nor deleted",
-    "UPDATE instance_mappings SET cell_id=(SELECT id FROM cell_mappings WHERE uuid='CELL') WHERE cell_id IS NULL AND instance_uuid='INSTANCE'",
-  );
-});
+const mappings = checkLater("Instance mappings", "api", ({ mapped, cellless }, tenants) =>
+  firstOf(
+    resultOf(
+      textsOf(tenants, ({ uuid }) => (mapped.has(uuid) || cellless.has(uuid) ? null : uuid)),
+      "instances have no instance mapping, and can be neither stopped nor deleted",
+      "nova-manage cell_v2 map_instances --cell_uuid CELL",
+    ),
+    // map_instances skips existing mappings.
+    resultOf(
+      textsOf(tenants, ({ uuid }) => (cellless.has(uuid) ? uuid : null)),
+      "instance mappings have no cell, and their instances can be neither stopped nor deleted",
+      "UPDATE instance_mappings SET cell_id=(SELECT id FROM cell_mappings WHERE uuid='CELL') WHERE cell_id IS NULL AND instance_uuid='INSTANCE'",
+    ),
+  ),
+);
 
 /** @source facts/rehearsal.md 4; facts/ironic.md 5.3 */
 const allocations = checkLater("Allocations", "placement", (facts, tenants, view) => {
   const { allocated, providers } = facts;
-  if (view.computes === null) return unreadable("--nova-db", "compute_nodes");
-  const { computes } = view;
-  const wrong = textsOf(providers, ({ uuid, name }) => {
-    const compute = computes.get(lower(name));
-    return compute === undefined || compute === lower(uuid)
-      ? null
-      : `provider ${uuid} of node ${name}, whose compute node is ${compute}`;
-  });
-  if (wrong.length > 0)
-    return resultOf(
-      wrong,
+  const { computes, classless } = view;
+  if (computes === null) return unreadable("--nova-db", "compute_nodes");
+  return firstOf(
+    resultOf(
+      textsOf(providers, ({ uuid, name }) => {
+        const compute = computes.get(lower(name));
+        return compute === undefined || compute === lower(uuid)
+          ? null
+          : `provider ${uuid} of node ${name}, whose compute node is ${compute}`;
+      }),
       "providers have a uuid that differs from their compute node, and are never updated",
       "UPDATE compute_nodes SET uuid='PROVIDER' WHERE hypervisor_hostname='NODE', nova-compute stopped",
-    );
-  const misplaced = textsOf(tenants(), ({ uuid, machine }) => {
-    const wrong = (allocated.get(uuid) ?? []).filter(({ name }) => name !== machine);
-    return wrong.length === 0
-      ? null
-      : `${uuid} on ${wrong.map((one) => one.name || one.uuid).join(" and ")}, its machine is ${machine}`;
-  });
-  if (misplaced.length > 0)
-    return resultOf(
-      misplaced,
+    ),
+    resultOf(
+      textsOf(tenants, ({ uuid, machine }) => {
+        const wrong = (allocated.get(uuid) ?? []).filter(({ name }) => name !== machine);
+        return wrong.length === 0
+          ? null
+          : `${uuid} on ${wrong.map((one) => one.name || one.uuid).join(" and ")}, its machine is ${machine}`;
+      }),
       "instances with an allocation on a provider other than their machine's",
       "openstack resource provider allocation delete INSTANCE, then run check again",
-    );
-  return bare(tenants(), facts, view.classless);
+    ),
+    bare(tenants, facts, classless),
+  );
 });
 
 /** Instances without an allocation. heal_allocations needs the flavor and a provider. */
 function bare(
-  tenants: Iterable<Tenant>,
+  tenants: readonly Tenant[],
   { allocated, providers }: PlacementFacts,
   classless: TextSet,
 ): CheckResult {
   const byName = index(providers, "name");
-  let [provided, classed] = [true, true];
-  const texts = textsOf(tenants, ({ uuid, machine }) => {
-    if (allocated.get(uuid) !== undefined) return null;
-    const missing: string[] = [];
-    if (classless.has(uuid)) missing.push("its embedded flavor has no resources:CUSTOM_*");
-    classed &&= missing.length === 0;
-    const hasProvider = byName(machine).length > 0;
-    if (!hasProvider) missing.push("its machine has no provider");
-    provided &&= hasProvider;
-    return missing.length === 0 ? uuid : `${uuid} (${missing.join(", ")})`;
+  const without = tenants.filter(({ uuid }) => allocated.get(uuid) === undefined);
+  const hasNoClass = ({ uuid }: Tenant): boolean => classless.has(uuid);
+  const hasNoProvider = ({ machine }: Tenant): boolean => byName(machine).length === 0;
+  const texts = without.map((one) => {
+    const missing = [
+      ...(hasNoClass(one) ? ["its embedded flavor has no resources:CUSTOM_*"] : []),
+      ...(hasNoProvider(one) ? ["its machine has no provider"] : []),
+    ];
+    return missing.length === 0 ? one.uuid : `${one.uuid} (${missing.join(", ")})`;
   });
   const fixes = [
-    ...(provided
-      ? []
-      : ["after the machines are loaded, start nova-compute to create the providers"]),
-    ...(classed
-      ? []
-      : [
+    ...(without.some(hasNoProvider)
+      ? ["after the machines are loaded, start nova-compute to create the providers"]
+      : []),
+    ...(without.some(hasNoClass)
+      ? [
           "nova-manage db ironic_flavor_migration --resource_class CLASS --all (Pike 16.0.2 to Victoria), because heal_allocations uses instance_extra.flavor. If machines have several classes, use --host HOST --node NODE instead of --all. The command considers only compute nodes of the ironic driver",
-        ]),
+        ]
+      : []),
     heal(),
   ];
   return resultOf(texts, "instances without an allocation", fixes.join("; then "));
@@ -162,23 +146,22 @@ const owned = check("Target empty or ours", ["ironic"], ({ ironic, loadedNodes, 
   const foreign = textsOf(ironic.nodes, ({ uuid, marked }) =>
     loadedNodes.has(uuid) ? null : `${uuid}${marked ? " with our mark" : ""}`,
   );
-  return foreign.length === 0
-    ? fine(`${counted(ironic.nodes.length, "node")}, all loaded by this run.`)
-    : resultOf(
-        foreign,
-        "nodes that this run did not load",
-        "find the owner of each node. If a node has our mark, roll back the run that loaded it. To load anyway, use plan --allow-other-nodes",
-        plan?.allowOtherNodes === true ? "Warning" : "Failure",
-      );
+  return firstOf(
+    resultOf(
+      foreign,
+      "nodes that this run did not load",
+      "find the owner of each node. If a node has our mark, roll back the run that loaded it. To load anyway, use plan --allow-other-nodes",
+      plan?.allowOtherNodes === true ? "Warning" : "Failure",
+    ),
+    fine(`${counted(ironic.nodes.length, "node")}, all loaded by this run.`),
+  );
 });
 
 /** Before the load, the plan's ports are included in the count. */
 const goingBack = check("Time of a rollback", ["ironic"], ({ ironic, plan }) => {
   const nodes = plan ? countOf(plan.machines, ({ blocked }) => !blocked) : ironic.nodes.length;
-  const keys = onceLoaded(ironic.keys, plan?.ports ?? 0);
-  const slow = slowDelete(nodes, keys);
-  if (slow !== null) return warning(slow.what, slow.fix);
-  return fine("A rollback will not be slow.");
+  const slow = slowDelete(nodes, onceLoaded(ironic.keys, plan?.ports ?? 0));
+  return slow === null ? fine("A rollback will not be slow.") : warning(slow.what, slow.fix);
 });
 
 /** The hand-over time with the conductors' ironic.conf, and with the recommended settings. */
@@ -209,24 +192,21 @@ const handOver = check("Time of the hand-over", [], ({ bm, plan, pace }) => {
 const NETBOOT = "N2I-D403";
 
 /** Ironic 21 boots from disk only, but nova-baremetal did not. @source facts/systems.md D-20 */
-const netboot = check("Boot from the network", ["ironic"], ({ bm, ironic, plan }) => {
+const netboot = check("Boot from the network", ["ironic"], (view) => {
+  const { bm, ironic, plan, line, isSkipped } = view;
   if (!ironic.local) return fine(`Ironic of ${ironic.release} boots from the network.`);
   if (isRefused(bm)) return unseen("--nova-bm-db");
-  const lines = planned(plan);
   const [open, accepted] = [createSeveral(), createSeveral()];
   for (const { id, uuid, instance_uuid } of bm.nodes) {
-    if (!instance_uuid || plan?.skipped.has(id)) continue;
-    const taken = lines({ id, uuid })?.findings.get(NETBOOT);
+    if (!instance_uuid || isSkipped(id)) continue;
+    const taken = line({ id, uuid })?.findings.get(NETBOOT);
     if (plan !== null && taken === undefined) continue;
     (taken === true ? accepted : open).add(`bm_nodes.id=${id} ${uuid}`);
   }
-  return resultOf(
-    open.length > 0 ? open : accepted,
-    open.length > 0
-      ? "machines that boot from the network, which this Ironic does not support"
-      : "machines that this Ironic cannot boot, as you accepted",
-    `run nova2ironic explain ${NETBOOT}. Set deploy_interface: ramdisk in the site document, or install a bootloader`,
-    open.length > 0 ? "Failure" : "Warning",
+  const fix = `run nova2ironic explain ${NETBOOT}. Set deploy_interface: ramdisk in the site document, or install a bootloader`;
+  return firstOf(
+    resultOf(open, "machines that boot from the network, which this Ironic does not support", fix),
+    resultOf(accepted, "machines that this Ironic cannot boot, as you accepted", fix, "Warning"),
   );
 });
 
@@ -238,9 +218,7 @@ const conductors = check("Conductors stopped or staged", ["ironic"], ({ ironic }
   return resultOf(
     alive.map(({ hostname }) => hostname),
     "running conductors, which would take over loaded machines",
-    ironic.stages
-      ? "systemctl stop ironic-conductor, or load with: nova2ironic apply --staged"
-      : "systemctl stop ironic-conductor",
+    `systemctl stop ironic-conductor${ironic.stages ? ", or load with: nova2ironic apply --staged" : ""}`,
     ironic.stages ? "Warning" : "Failure",
   );
 });

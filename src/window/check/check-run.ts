@@ -7,13 +7,11 @@ import { type NovaFiles, novaPlanOf } from "../../migrate/hosts/nova-files.ts";
 import { choiceOf } from "../../migrate/hosts/rules/choice.ts";
 import { loadable } from "../../migrate/plan/empty-plan.ts";
 import { openPower, POWER } from "../../migrate/power/power-file.ts";
-import type { PlanHeader, ServerIdentity, SnapshotHeader } from "../../model/artefact.ts";
-import { invert } from "../../model/change.ts";
-import type { LineFacts, PlanApplies, PlanFacts } from "../../model/check.ts";
+import type { ServerIdentity } from "../../model/artefact.ts";
+import type { LineFacts, PlanFacts } from "../../model/check.ts";
 import type { Verb } from "../../model/database.ts";
 import { IRONIC, plansOf } from "../../model/journal.ts";
 import type { Row } from "../../model/machine.ts";
-import type { NovaStep } from "../../model/nova/nova-plan.ts";
 import { isLoaded, nodeOf, type PlannedMachine } from "../../model/plan.ts";
 import { createTextSet, type TextSet } from "../../model/rows.ts";
 import { readJournal } from "../../run/files/journal.ts";
@@ -64,20 +62,33 @@ export async function planFacts(run: RunFolder, skipsBlocked: boolean): Promise<
   const changes = nova === null ? null : await novaFacts(nova, [...choice.targets.keys()]);
   for (const id of changes?.images ?? []) images.add(id);
   const { header, footer } = plan;
+  const { engine } = header.target;
+  const { api } = nova?.header ?? {};
   const taken = await orNull(openSnapshot(`${run.path}/${SNAPSHOT}`), "N2I-E110");
   const { ports, verdicts } = footer.footer;
+  const { power } = header.made_from;
+  const read = power && (await orNull(openPower(`${run.path}/${POWER}`)));
   return {
     ...{ machines, skipped, takeOvers, ports, images, made, traits, nova: changes },
     allowOtherNodes: header.allow_other_nodes === true,
     paired: header.pairing.allowed === "override",
     release: header.target.release,
-    madeFor: madeOf(taken?.header, header, nova),
+    madeFor: new Map<string, ServerIdentity>([
+      ...(taken === null ? [] : [["--nova-bm-db", taken.header.source.nova_bm] as const]),
+      ...(nova === null ? [] : [["--nova-db", nova.header.target] as const]),
+      // A plan for REST has no Ironic database.
+      ...(engine === "rest" ? [] : [["--ironic-db", { ...header.target, engine }] as const]),
+      ...(api === undefined ? [] : [["--nova-api-db", api] as const]),
+    ]),
     applies: {
       loads: loadable(footer.footer),
       existing: verdicts.unchanged + verdicts.drift,
       ...{ blocked: rejected.blocked, conflicts: rejected.conflict, skipsBlocked },
       fresh: taken?.footer.sha256 === header.made_from.snapshot,
-      readings: await readingsFor(run, header),
+      readings: power && {
+        same: read?.footer.sha256 === power.sha256,
+        minutes: power.oldest === null ? 0 : (Date.now() - Date.parse(power.oldest)) / 60_000,
+      },
     },
   };
 }
@@ -94,23 +105,6 @@ function createShared(): (line: PlannedMachine) => ReadonlyMap<string, boolean> 
   };
 }
 
-/** A plan for REST has no Ironic database. */
-function madeOf(
-  snapshot: SnapshotHeader | undefined,
-  { target }: PlanHeader,
-  nova: NovaFiles | null,
-): PlanFacts["madeFor"] {
-  const { engine } = target;
-  const api = nova?.header.api;
-  const source = snapshot?.source.nova_bm;
-  return new Map<string, ServerIdentity>([
-    ...(source === undefined ? [] : [["--nova-bm-db", source] as const]),
-    ...(nova === null ? [] : [["--nova-db", nova.header.target] as const]),
-    ...(engine === "rest" ? [] : [["--ironic-db", { ...target, engine }] as const]),
-    ...(api === undefined ? [] : [["--nova-api-db", api] as const]),
-  ]);
-}
-
 async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
   const [flavors, images] = [new Set<string>(), new Set<string>()];
   const [statements, api] = [new Map<string, Set<Verb>>(), new Map<string, Set<Verb>>()];
@@ -121,7 +115,9 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
     for (const line of batch) {
       const { id, part, table, key, before, after } = line;
       // For a step and its rollback: read and lock the row, then write it.
-      for (const verb of ["SELECT", "LOCK", verbOf(line), verbOf(invert(line))] as const)
+      const writes: readonly Verb[] =
+        before === null ? ["INSERT", "DELETE"] : after === null ? ["DELETE", "INSERT"] : ["UPDATE"];
+      for (const verb of ["SELECT", "LOCK", ...writes] as const)
         add(part === "api" ? api : statements, table, verb);
       if (part !== "hosts") {
         flavors.add(id);
@@ -151,11 +147,6 @@ function add(privileges: Map<string, Set<Verb>>, table: string, verb: Verb): voi
   privileges.set(table, verbs.add(verb));
 }
 
-function verbOf({ before, after }: NovaStep): "INSERT" | "UPDATE" | "DELETE" {
-  if (before === null) return "INSERT";
-  return after === null ? "DELETE" : "UPDATE";
-}
-
 function matchingIn(column: Row[string] | undefined, names: RegExp): readonly string[] {
   if (typeof column !== "object" || column === null) return [];
   return Object.entries(column).flatMap(([key, value]) =>
@@ -180,17 +171,4 @@ export async function createdByRun(run: RunFolder): Promise<TextSet> {
         if (changes.some(({ resource }) => resource === "node")) created.add(line.uuid ?? "");
   }
   return created;
-}
-
-async function readingsFor(
-  run: RunFolder,
-  { made_from: { power } }: PlanHeader,
-): Promise<PlanApplies["readings"]> {
-  if (power === null) return null;
-  const found = await orNull(openPower(`${run.path}/${POWER}`));
-  const { oldest } = power;
-  return {
-    same: found?.footer.sha256 === power.sha256,
-    minutes: oldest === null ? 0 : (Date.now() - Date.parse(oldest)) / 60_000,
-  };
 }

@@ -7,7 +7,6 @@ import { pair } from "../../migrate/plan/rules/pairing.ts";
 import type {
   BmFacts,
   CheckView,
-  IronicFacts,
   NovaFacts,
   PlacementFacts,
   PlanFacts,
@@ -16,7 +15,7 @@ import type {
   RunFolderState,
   ServerFacts,
 } from "../../model/check.ts";
-import type { Privileges, Ungranted } from "../../model/database.ts";
+import type { Privileges } from "../../model/database.ts";
 import { cloudFor, type RestOptions } from "../../run/cloud.ts";
 import { closing, type Keep, openRole, type ROLES } from "../../run/databases.ts";
 import { freeSpace, openRun, type RunFolder } from "../../run/files/run-folder.ts";
@@ -85,9 +84,9 @@ async function gather(
 ): Promise<CheckView> {
   const open: Open = async (role, spec, readOnly = true) =>
     keep(await openRole(role, spec, { readOnly }));
-  const source = await open("nova-bm-db", request.novaBmDb);
   const may = (role: keyof typeof ROLES, spec: string | undefined) =>
     spec === undefined ? null : open(role, spec);
+  const source = await open("nova-bm-db", request.novaBmDb);
   const cloud = await may("nova-db", request.novaDb);
   const target = await open("ironic-db", request.ironicDb);
   const writing = await open("ironic-db", request.ironicDb, false);
@@ -108,10 +107,17 @@ async function gather(
   const ironicNodes = "refused" in ironic ? [] : ironic.facts.nodes;
   const nova =
     cloud &&
-    (await orMissingReason("nova-db", cloud, async () => ({
-      ...(await watched(cloud, nodes, ironicNodes, request.watch)),
-      forbidden: await within("nova-db", request.novaDb, plan?.nova?.statements, open),
-    })));
+    (await orMissingReason("nova-db", cloud, async () => {
+      const facts = await checkNova(cloud, nodes, instancesOf(ironicNodes));
+      if (request.watch > 0) await rest(request.watch * 1000);
+      return {
+        ...facts,
+        later: await readServices(cloud),
+        queued: await readQueued(cloud, facts.instances),
+        unqueued: await unreadQueues(cloud),
+        forbidden: await forbiddenIn("nova-db", request.novaDb, open, plan?.nova?.statements),
+      };
+    }));
   const version = nova === null || "refused" in nova ? null : nova.version;
   const pairing =
     "refused" in bm || "refused" in ironic || (nova !== null && version === null)
@@ -120,17 +126,13 @@ async function gather(
   return {
     watched: request.watch,
     pairing: pairing && { ...pairing, requested: request.allowPairing },
-    servers,
-    bm,
-    nova,
-    ironic: "refused" in ironic ? ironic : ironic.facts,
-    plan,
+    ...{ servers, bm, nova, plan, ironic: "refused" in ironic ? ironic : ironic.facts },
     loadedNodes: run === null ? new Set<string>() : await createdByRun(run),
     api:
       api &&
       (await orMissingReason("nova-api-db", api, async () => ({
         ...(await readApi(api, instancesOf(nodes))),
-        forbidden: await within("nova-api-db", request.novaApiDb, plan?.nova?.api, open),
+        forbidden: await forbiddenIn("nova-api-db", request.novaApiDb, open, plan?.nova?.api),
       }))),
     placement:
       placement &&
@@ -145,12 +147,12 @@ async function gather(
 type Open = (role: keyof typeof ROLES, spec: string, readOnly?: boolean) => Promise<Database>;
 
 /** Statements of the Nova plan for which the user lacks privileges. */
-async function within(
+async function forbiddenIn(
   role: "nova-db" | "nova-api-db",
   spec: string | undefined,
-  required: Privileges = new Map(),
   open: Open,
-): Promise<Ungranted> {
+  required: Privileges = new Map(),
+) {
   if (spec === undefined || required.size === 0) return { statements: [], grants: [], missing: [] };
   const gaps = await ungranted(await open(role, spec, false), required);
   const needless: readonly string[] = REQUEST_TABLES; // without them there are no requests to read
@@ -168,44 +170,22 @@ async function spaceAt(path: string): Promise<number> {
   }
 }
 
-async function watched(
-  nova: Database,
-  nodes: Nodes,
-  ironicNodes: IronicFacts["nodes"],
-  seconds: number,
-) {
-  const facts = await checkNova(nova, nodes, instancesOf(ironicNodes));
-  if (seconds > 0) await rest(seconds * 1000);
-  return {
-    ...facts,
-    later: await readServices(nova),
-    queued: await readQueued(nova, facts.instances),
-    unqueued: await unreadQueues(nova),
-  };
-}
-
 type Nodes = BmFacts["nodes"];
 
 function* instancesOf(all: Iterable<{ readonly instance_uuid: string | null }>): Generator<string> {
   for (const { instance_uuid } of all) if (instance_uuid) yield instance_uuid;
 }
 
-/** Portions of machines, with their UUIDs and those of their instances. */
-function* inParts(nodes: Nodes) {
-  for (const some of inPortions(nodes))
-    yield {
-      machines: some.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])),
-      tenants: [...instancesOf(some)],
-    };
+function machinesOf(nodes: Nodes): readonly string[] {
+  return nodes.flatMap(({ uuid }) => uuid ?? []);
 }
 
 async function placed(placement: Database, nodes: Nodes): Promise<PlacementFacts> {
   const allocated = new Map<string, readonly Provider[]>();
   const providers: Provider[] = [];
   // Queried even without machines, to check whether it is Placement's database.
-  const parts = nodes.length === 0 ? [{ machines: [], tenants: [] }] : inParts(nodes);
-  for (const { machines, tenants } of parts) {
-    const found = await readPlacement(placement, tenants, machines);
+  for (const some of nodes.length === 0 ? [[]] : inPortions(nodes)) {
+    const found = await readPlacement(placement, [...instancesOf(some)], machinesOf(some));
     for (const [instance, rows] of found.allocated) allocated.set(instance, rows);
     providers.push(...found.providers);
   }
@@ -216,12 +196,13 @@ async function placed(placement: Database, nodes: Nodes): Promise<PlacementFacts
 async function ofCloud(cloud: Database | null, nodes: Nodes) {
   let computes: Map<string, string> | null = new Map();
   const classless = new Set<string>();
-  if (cloud === null) return { computes, classless };
-  for (const { machines, tenants } of inParts(nodes)) {
-    const found = await readComputeUuids(cloud, machines);
+  for (const some of inPortions(cloud === null ? [] : nodes)) {
+    if (cloud === null) break;
+    const found = await readComputeUuids(cloud, machinesOf(some));
     if (found === null) computes = null;
     for (const [machine, uuid] of found ?? []) computes?.set(machine, uuid);
-    for (const instance of await readClassless(cloud, tenants)) classless.add(instance);
+    for (const instance of await readClassless(cloud, [...instancesOf(some)]))
+      classless.add(instance);
   }
   return { computes, classless };
 }

@@ -9,16 +9,15 @@ import { aboutOf, boundTo, PROMISE, SIGNERS } from "../markdown.ts";
 import type { Reported, ReportFacts, report } from "../report.ts";
 import type { pageAssets } from "../report-file.ts";
 import { type About, DETAILS, type Detail, type DetailBlock, type ListedMachine } from "./data.ts";
-import { cell, escaped, isolated, section, table } from "./markup.ts";
-import { sections } from "./sections.ts";
+import { cell, escaped, isolated, section, sections, table } from "./sections.ts";
 
 /** Machines per block of the index. */
 const INDEXED = 4_000;
 
 /** Verdicts in the order of the page: those that need attention first. */
-const VERDICTS = [
+const VERDICTS: readonly Verdict[] = [
   ...(["blocked", "conflict", "drift", "create", "unchanged", "skipped"] as const),
-] as const satisfies readonly Verdict[];
+];
 
 /** Data as base64, which contains no markup. */
 function island(about: string, value: unknown): string {
@@ -41,22 +40,17 @@ export async function* packed(
   };
   for await (const batch of machines)
     for (const { machine, planned } of batch) {
-      rows.push(listedMachine(machine));
+      const { bm_node_id, verdict, uuid, address, instance, host, reason } = machine;
+      const texts = [uuid, address, instance, host, reason, machine.instance_uuid].map((value) =>
+        visible(value ?? ""),
+      ) as [string, string, string, string, string, string]; // as many as values
+      rows.push([bm_node_id, VERDICTS.indexOf(verdict), ...texts, codesOf(machine)]);
       details.push(detailOf(planned, origins, indexes));
       if (rows.length === INDEXED) yield island('class="index"', rows.splice(0));
       if (details.length === DETAILS) yield detailsMarkup();
     }
   if (rows.length > 0) yield island('class="index"', rows);
   if (details.length > 0) yield detailsMarkup();
-}
-
-function listedMachine(machine: Reported["machine"]): ListedMachine {
-  const { bm_node_id, verdict, uuid, address, instance, host, reason, instance_uuid } = machine;
-  const text = (value: string | null): string => visible(value ?? "");
-  return [
-    ...([bm_node_id, VERDICTS.indexOf(verdict), text(uuid), text(address)] as const),
-    ...([text(instance), text(host), text(reason), text(instance_uuid), codesOf(machine)] as const),
-  ];
 }
 
 function codesOf({ codes }: Reported["machine"]): string {
@@ -79,13 +73,10 @@ function detailOf(machine: PlannedMachine, origins: Origins, indexes: Map<string
     ]),
     records: records.map((record) => {
       const { title, lines, hidden } = diffOf(record, origins, machine, false);
-      return [
-        visible(title),
-        lines.map(
-          ({ sign, text, origin }) => [visible(`${sign}${text}`), indexOfOrigin(origin)] as const,
-        ),
-        hidden,
-      ];
+      const marked = lines.map(
+        ({ sign, text, origin }) => [visible(`${sign}${text}`), indexOfOrigin(origin)] as const,
+      );
+      return [visible(title), marked, hidden];
     }),
   };
 }

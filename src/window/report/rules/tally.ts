@@ -1,6 +1,6 @@
 import { counted } from "../../../lib/text.ts";
 import type { PlanCounts, PlanHeader } from "../../../model/artefact.ts";
-import { blocks, FINDINGS, type FindingCode, type Severity } from "../../../model/findings.ts";
+import { FINDINGS, type FindingCode } from "../../../model/findings.ts";
 import { type NovaPlanCounts, stepsOf } from "../../../model/nova/nova-plan.ts";
 import { isLoaded, type PlannedMachine } from "../../../model/plan.ts";
 
@@ -8,46 +8,62 @@ import { isLoaded, type PlannedMachine } from "../../../model/plan.ts";
 const REASONS = 100;
 const RANK = { blocks: 0, warning: 1, note: 2 } as const;
 
-/** An accepted finding with the operator's reason. */
-interface AcceptedGroup {
-  readonly code: FindingCode;
-  readonly severity: Severity;
-  readonly reason: string;
-  machines: number;
-}
-
 /** Counts machines in a stream. Memory depends on codes, hosts and reasons, not on machines. */
 export function createTotals() {
   const found = new Map<FindingCode, ReturnType<typeof newGroup>>();
-  const accepted = new Map<string, AcceptedGroup>();
-  const skipped = new Map<string, number>();
+  const accepted = new Map<string, ReturnType<typeof newAccepted>>();
+  const skipped = new Map<string, { readonly reason: string; machines: number }>();
   const hosts = new Map<string | null, ReturnType<typeof newHost>>();
   let risky = 0;
+  const addFinding = (code: FindingCode, machine: PlannedMachine): void => {
+    const group = entryOf(found, code, newGroup);
+    const matching = machine.findings.filter((one) => one.code === code);
+    const isAccepted = matching.every((one) => one.accepted !== undefined);
+    group.machines += 1;
+    group.times += matching.length;
+    if (isAccepted) group.accepted += 1;
+    // Skipped machines need no action.
+    if (isAccepted || machine.verdict === "skipped") return;
+    group.open += 1;
+    const { uuid, bm_node_id } = machine;
+    if (group.examples.length < 3) group.examples.push(uuid ?? `bm_nodes.id=${bm_node_id}`);
+  };
   return {
     add(machine: PlannedMachine): void {
-      const { verdict, service_host: host, reason } = machine;
-      const group = hosts.get(host) ?? newHost(host);
-      group.machines += 1;
-      group.verdicts[verdict] += 1;
-      hosts.set(host, group);
-      if (verdict === "skipped") count(skipped, reason ?? "");
-      addFindings(machine, found);
-      addAccepted(machine, accepted);
+      const { verdict, service_host, reason, findings } = machine;
+      const host = entryOf(hosts, service_host, newHost);
+      host.machines += 1;
+      host.verdicts[verdict] += 1;
+      if (verdict === "skipped") {
+        const isListed = skipped.has(reason ?? "") || skipped.size < REASONS;
+        const bucket = isListed ? (reason ?? "") : "other reasons";
+        entryOf(skipped, bucket, () => ({ reason: bucket, machines: 0 })).machines += 1;
+      }
+      for (const code of new Set(findings.map((one) => one.code))) addFinding(code, machine);
+      const reasons = findings.filter((one) => one.accepted !== undefined);
+      for (const key of new Set(reasons.map((one) => JSON.stringify([one.code, one.accepted]))))
+        if (accepted.has(key) || accepted.size < REASONS)
+          entryOf(accepted, key, newAccepted).machines += 1;
       // Only an acceptance prevents that it is blocked.
-      const isRisky = machine.findings.some(
-        ({ severity, accepted }) => severity === "blocks" && accepted !== undefined,
-      );
-      if (isLoaded(machine) && isRisky) risky += 1;
+      if (isLoaded(machine) && reasons.some(({ severity }) => severity === "blocks")) risky += 1;
     },
     /** @param counts of the plan, which include findings without a machine */
     end: (counts: PlanCounts) => ({
-      found: foundGroups(found, counts),
+      /** Worst first. */
+      found: Object.entries(counts.findings)
+        .map(([name, times]) => {
+          const code = name as FindingCode; // the plan was checked by its digest
+          const { times: ofMachines, ...group } = found.get(code) ?? newGroup(code);
+          return { ...group, elsewhere: Math.max(0, times - ofMachines) };
+        })
+        .toSorted(
+          (one, other) =>
+            byRank(one, other) || other.open - one.open || order(one.code, other.code),
+        ),
       accepted: [...accepted.values()].toSorted(
-        (one, other) => RANK[one.severity] - RANK[other.severity] || other.machines - one.machines,
+        (one, other) => byRank(one, other) || other.machines - one.machines,
       ),
-      skipped: [...skipped]
-        .map(([reason, machines]) => ({ reason, machines }))
-        .toSorted((one, other) => other.machines - one.machines),
+      skipped: [...skipped.values()].toSorted((one, other) => other.machines - one.machines),
       hosts: [...hosts.values()].toSorted((one, other) => order(one.host ?? "", other.host ?? "")),
       /** Machines that are loaded because a blocking finding was accepted. */
       risky,
@@ -55,33 +71,15 @@ export function createTotals() {
   };
 }
 
+function entryOf<K, V>(entries: Map<K, V>, key: K, make: (key: K) => V): V {
+  const entry = entries.get(key) ?? make(key);
+  entries.set(key, entry);
+  return entry;
+}
+
 function newHost(host: string | null) {
   const verdicts = { create: 0, unchanged: 0, drift: 0, conflict: 0, blocked: 0, skipped: 0 };
   return { host, machines: 0, verdicts };
-}
-
-function count(counts: Map<string, number>, key: string): void {
-  const bucket = counts.has(key) || counts.size < REASONS ? key : "other reasons";
-  counts.set(bucket, (counts.get(bucket) ?? 0) + 1);
-}
-
-function addFindings(
-  { uuid, bm_node_id, verdict, findings }: PlannedMachine,
-  found: Map<FindingCode, ReturnType<typeof newGroup>>,
-): void {
-  for (const code of new Set(findings.map((one) => one.code))) {
-    const group = found.get(code) ?? newGroup(code);
-    const matching = findings.filter((one) => one.code === code);
-    const accepted = matching.every((one) => one.accepted !== undefined);
-    // Skipped machines need no action.
-    const open = !accepted && verdict !== "skipped";
-    group.machines += 1;
-    group.times += matching.length;
-    if (open) group.open += 1;
-    if (accepted) group.accepted += 1;
-    if (open && group.examples.length < 3) group.examples.push(uuid ?? `bm_nodes.id=${bm_node_id}`);
-    found.set(code, group);
-  }
 }
 
 function newGroup(code: FindingCode) {
@@ -96,37 +94,16 @@ function newGroup(code: FindingCode) {
   };
 }
 
-function addAccepted({ findings }: PlannedMachine, accepted: Map<string, AcceptedGroup>): void {
-  const unique = new Map(
-    findings
-      .filter((one) => !blocks(one) && one.accepted !== undefined)
-      .map((one) => [JSON.stringify([one.code, one.accepted]), one]),
-  );
-  for (const [key, { code, severity, accepted: reason = "" }] of unique) {
-    const group = accepted.get(key) ?? { code, severity, reason, machines: 0 };
-    if (!accepted.has(key) && accepted.size >= REASONS) continue;
-    group.machines += 1;
-    accepted.set(key, group);
-  }
+/** An accepted finding with the operator's reason. */
+function newAccepted(key: string) {
+  const [code, reason] = JSON.parse(key) as [FindingCode, string]; // as it was added
+  return { code, reason, severity: FINDINGS[code].severity, machines: 0 };
 }
 
-/** Worst first. The plan's count also includes findings without a machine. */
-function foundGroups(
-  found: ReadonlyMap<FindingCode, ReturnType<typeof newGroup>>,
-  { findings }: PlanCounts,
-) {
-  return Object.entries(findings)
-    .map(([name, times]) => {
-      const code = name as FindingCode; // the plan was checked by its digest
-      const { times: ofMachines, ...group } = found.get(code) ?? newGroup(code);
-      return { ...group, elsewhere: Math.max(0, times - ofMachines) };
-    })
-    .toSorted(
-      (one, other) =>
-        RANK[one.severity] - RANK[other.severity] ||
-        other.open - one.open ||
-        order(one.code, other.code),
-    );
+type Ranked = Pick<ReturnType<typeof newGroup>, "severity">;
+
+function byRank(one: Ranked, other: Ranked): number {
+  return RANK[one.severity] - RANK[other.severity];
 }
 
 function order(one: string, other: string): number {
@@ -154,34 +131,69 @@ interface Judged {
 }
 
 /** Whether the plan can be applied: one sentence with numbers, and further facts. */
-export function judge(judged: Judged): {
+export function judge({ header, counts, totals, nova, fresh, status }: Judged): {
   readonly level: "ready" | "risks" | "not-ready";
   readonly title: string;
   readonly lines: readonly string[];
 } {
-  const { counts, status } = judged;
-  const [stops, risks] = [stopsOf(judged), risksOf(judged)];
-  const isRisky = stops.length + risks.length > 0;
-  const lines = [...stops, ...risks, changes(judged)].map(sentence);
+  const { verdicts, nodes, ports } = counts;
+  const unloaded = verdicts.blocked + verdicts.conflict;
+  const loads = verdicts.create + verdicts.unchanged + verdicts.drift;
+  const machines = `${counted(loads, "machine")} of ${counts.machines}`;
+  const stops = textsOf([
+    [!fresh, "the plan was made from a snapshot other than the one in this run"],
+    [
+      unloaded > 0,
+      `${unloaded} of ${counted(counts.machines, "machine")} cannot be loaded as they are`,
+    ],
+    [loads === 0, "the plan loads no machine"],
+  ]);
+  const risks = textsOf([
+    [
+      totals.risky > 0,
+      `${counted(totals.risky, "machine is", "machines are")} loaded only because the site document accepts a blocking finding`,
+    ],
+    [
+      verdicts.drift > 0,
+      `${counted(verdicts.drift, "machine")} changed after the load, and will not be modified`,
+    ],
+    [
+      header.pairing.allowed === "override",
+      `Nova and Ironic have releases that do not match (--allow-pairing): ${header.pairing.why}`,
+    ],
+    [
+      header.allow_other_nodes === true,
+      "Ironic has nodes that this run did not load (--allow-other-nodes)",
+    ],
+    [nova === null, "Nova's rows are not in this plan, so apply requires --leave-nova"],
+  ]);
+  const rows = nova === null ? "" : ` and changes ${counted(stepsOf(nova.counts), "row")} of Nova`;
+  const out =
+    verdicts.skipped > 0 ? `; ${counted(verdicts.skipped, "machine")} excluded on purpose` : "";
+  const changes = `the plan creates ${counted(nodes, "node")} and ${counted(ports, "port")} in Ironic${rows}${out}. No machine is powered on or off, and no instance is deleted`;
+  const lines = [...stops, ...risks, changes].map(
+    (text) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`,
+  );
+  const level = stops.length + risks.length > 0 ? "risks" : "ready";
   if (status.load !== "none") {
     const done = status.load === "whole" && status.staged === 0 && status.ended;
-    return { level: !done || isRisky ? "risks" : "ready", title: loadedTitle(judged), lines };
+    const are = `${machines} ${loads === 1 ? "is" : "are"} in Ironic, according to the journal`;
+    return { level: done ? level : "risks", title: loadedTitle(status, are), lines };
   }
   const [stop] = stops;
   if (stop !== undefined)
     return { level: "not-ready", title: `Not ready: ${stop}.`, lines: lines.slice(1) };
-  const all = `${counted(loads(counts), "machine")} of ${counts.machines} can be loaded.`;
-  return isRisky
-    ? { level: "risks", title: `Ready with accepted risks: ${all}`, lines }
-    : { level: "ready", title: `Ready: ${all}`, lines };
+  const ready = level === "risks" ? "Ready with accepted risks" : "Ready";
+  return { level, title: `${ready}: ${machines} can be loaded.`, lines };
 }
 
-function loadedTitle({ counts, status }: Judged): string {
-  const { load, staged, verified, ended } = status;
-  const all = `${counted(loads(counts), "machine")} of ${counts.machines}`;
+function textsOf(facts: readonly (readonly [boolean, string])[]): readonly string[] {
+  return facts.flatMap(([holds, text]) => (holds ? [text] : []));
+}
+
+function loadedTitle({ load, staged, verified, ended }: CurrentState, are: string): string {
   if (load === "part")
     return "Partly loaded: according to the journal, not all of the plan is in Ironic and Nova. Continue with apply, or roll back.";
-  const are = `${all} ${loads(counts) === 1 ? "is" : "are"} in Ironic, according to the journal`;
   if (staged > 0)
     return `Loaded, not handed over: ${are}; ${counted(staged, "machine")} in maintenance until handover.`;
   if (ended) return `Loaded: ${are}.`;
@@ -193,51 +205,4 @@ function loadedTitle({ counts, status }: Judged): string {
     case "yes":
       return `Loaded and verified, not finished: ${are}.`;
   }
-}
-
-function loads({ verdicts }: PlanCounts): number {
-  return verdicts.create + verdicts.unchanged + verdicts.drift;
-}
-
-function stopsOf({ counts, fresh }: Judged): readonly string[] {
-  const { blocked, conflict } = counts.verdicts;
-  const some: string[] = [];
-  if (!fresh) some.push("the plan was made from a snapshot other than the one in this run");
-  if (blocked + conflict > 0)
-    some.push(
-      `${blocked + conflict} of ${counted(counts.machines, "machine")} cannot be loaded as they are`,
-    );
-  if (loads(counts) === 0) some.push("the plan loads no machine");
-  return some;
-}
-
-function risksOf({ header, counts, totals, nova }: Judged): readonly string[] {
-  const { drift } = counts.verdicts;
-  const some: string[] = [];
-  if (totals.risky > 0)
-    some.push(
-      `${counted(totals.risky, "machine is", "machines are")} loaded only because the site document accepts a blocking finding`,
-    );
-  if (drift > 0)
-    some.push(`${counted(drift, "machine")} changed after the load, and will not be modified`);
-  if (header.pairing.allowed === "override")
-    some.push(
-      `Nova and Ironic have releases that do not match (--allow-pairing): ${header.pairing.why}`,
-    );
-  if (header.allow_other_nodes === true)
-    some.push("Ironic has nodes that this run did not load (--allow-other-nodes)");
-  if (nova === null) some.push("Nova's rows are not in this plan, so apply requires --leave-nova");
-  return some;
-}
-
-function changes({ counts, nova }: Judged): string {
-  const { nodes, ports, verdicts } = counts;
-  const rows = nova === null ? "" : ` and changes ${counted(stepsOf(nova.counts), "row")} of Nova`;
-  const out =
-    verdicts.skipped > 0 ? `; ${counted(verdicts.skipped, "machine")} excluded on purpose` : "";
-  return `the plan creates ${counted(nodes, "node")} and ${counted(ports, "port")} in Ironic${rows}${out}. No machine is powered on or off, and no instance is deleted`;
-}
-
-function sentence(text: string): string {
-  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
 }

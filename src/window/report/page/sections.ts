@@ -79,7 +79,7 @@ function tableSection(...of: Parameters<typeof table>): string {
   return of[2].length === 0 ? "" : section(of[0], table(...of));
 }
 
-function aside(text: string): string {
+function paragraph(text: string): string {
   return `<p class="aside">${text}</p>`;
 }
 
@@ -131,7 +131,7 @@ ${legend.join("\n")}
 function toDo(facts: ReportFacts): string {
   const items = openOf(facts, "blocks").map(
     ({ code: of, open: machines, elsewhere }) =>
-      `<li>${machines > 0 ? filterLink(of, counted(machines, "machine")) : counted(elsewhere, "row")}: ${escaped(FINDINGS[of].title)} <span class="code">${of}</span>${aside(escaped(FINDINGS[of].advice))}</li>`,
+      `<li>${machines > 0 ? filterLink(of, counted(machines, "machine")) : counted(elsewhere, "row")}: ${escaped(FINDINGS[of].title)} <span class="code">${of}</span>${paragraph(escaped(FINDINGS[of].advice))}</li>`,
   );
   return section(
     "To do before the window",
@@ -146,7 +146,7 @@ function hostsSection(facts: ReportFacts): string {
   const title = "Machines by compute host";
   const body = rows.slice(0, MOST).map((cells) => cells.map(cell));
   const more = rows.length - MOST;
-  const rest = more > 0 ? `\n${aside(`and ${counted(more, "more host")}`)}` : "";
+  const rest = more > 0 ? `\n${paragraph(`and ${counted(more, "more host")}`)}` : "";
   const list = `${table(title, titles, body)}${rest}`;
   if (rows.length <= 12) return section(title, list);
   // A long list of hosts would hide more important facts.
@@ -177,7 +177,7 @@ function findings({ totals: { found } }: ReportFacts): string {
       bar(
         `<rect class="${one.severity}" width="${width}" height="8"/><rect class="accepted" x="${width}" width="${widthOf(accepted)}" height="8"/>`,
       ),
-      { markup: `<strong>${escaped(title)}</strong>${aside(escaped(advice))}` },
+      { markup: `<strong>${escaped(title)}</strong>${paragraph(escaped(advice))}` },
     ];
   });
   const titles = ["Code", "Severity", "All", "Open", "Accepted", "Share"];
@@ -239,10 +239,10 @@ function nova({ nova: totals }: ReportFacts): string {
       ? "<p>No Nova row changes.</p>"
       : table(title, ["Table", "Rows", "Change"], rows);
   if (found.length === 0) return section(title, changes);
-  const places = found.map((one) => [code(one.code), cell(one.place), cell(one.message)]);
+  const rowsFound = found.map((one) => [code(one.code), cell(one.place), cell(one.message)]);
   const more = counts.findings - found.length;
-  const rest = more > 0 ? `\n${aside(`and ${more} more`)}` : "";
-  const list = table("Found in Nova", ["Code", "Where", "What"], places);
+  const rest = more > 0 ? `\n${paragraph(`and ${more} more`)}` : "";
+  const list = table("Found in Nova", ["Code", "Where", "What"], rowsFound);
   return section(title, `${changes}\n<h3>Found in Nova</h3>\n${list}${rest}`);
 }
 

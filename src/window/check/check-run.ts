@@ -12,7 +12,8 @@ import type { LineFacts, PlanFacts } from "../../model/check.ts";
 import type { Verb } from "../../model/database.ts";
 import { IRONIC, plansOf } from "../../model/journal.ts";
 import type { Row } from "../../model/machine.ts";
-import { isLoaded, nodeOf, type PlannedMachine } from "../../model/plan.ts";
+import type { NovaStep } from "../../model/nova/nova-plan.ts";
+import { isLoaded, nodeOf } from "../../model/plan.ts";
 import { createTextSet, type TextSet } from "../../model/rows.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import { findPlan } from "../../run/files/plan-folder.ts";
@@ -33,7 +34,6 @@ export async function planFacts(run: RunFolder, skipsBlocked: boolean): Promise<
   const machines: LineFacts[] = [];
   const rejected = { blocked: createSeveral(), conflict: createSeveral() };
   const skipped = new Set<number>();
-  const findingsOf = createShared();
   const [images, made] = [new Set<string>(), new Set<string>()];
   let [traits, takeOvers] = [false, 0];
   for await (const batch of plan.lines())
@@ -48,7 +48,9 @@ export async function planFacts(run: RunFolder, skipsBlocked: boolean): Promise<
           instance_uuid: textOrNull(row?.instance_uuid),
           host: choice.of(line) ?? line.service_host,
           blocked: !isLoaded(line),
-          findings: findingsOf(line),
+          findings: new Map(
+            line.findings.map(({ code, accepted }) => [code, accepted !== undefined]),
+          ),
         });
       if (verdict === "blocked" || verdict === "conflict")
         rejected[verdict].add(`bm_nodes.id=${id} (${reason ?? "without a reason"})`);
@@ -93,18 +95,6 @@ export async function planFacts(run: RunFolder, skipsBlocked: boolean): Promise<
   };
 }
 
-/** Findings of machines by code. Machines with the same findings share a map. */
-function createShared(): (line: PlannedMachine) => ReadonlyMap<string, boolean> {
-  const cache = new Map<string, ReadonlyMap<string, boolean>>();
-  return ({ findings }) => {
-    const entries = findings.map(({ code, accepted }) => [code, accepted !== undefined] as const);
-    const text = String(entries);
-    const map = cache.get(text) ?? new Map(entries);
-    cache.set(text, map);
-    return map;
-  };
-}
-
 async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
   const [flavors, images] = [new Set<string>(), new Set<string>()];
   const [statements, api] = [new Map<string, Set<Verb>>(), new Map<string, Set<Verb>>()];
@@ -114,11 +104,7 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
   for await (const batch of nova.all())
     for (const line of batch) {
       const { id, part, table, key, before, after } = line;
-      // For a step and its rollback: read and lock the row, then write it.
-      const writes: readonly Verb[] =
-        before === null ? ["INSERT", "DELETE"] : after === null ? ["DELETE", "INSERT"] : ["UPDATE"];
-      for (const verb of ["SELECT", "LOCK", ...writes] as const)
-        add(part === "api" ? api : statements, table, verb);
+      for (const verb of verbsOf(line)) add(part === "api" ? api : statements, table, verb);
       if (part !== "hosts") {
         flavors.add(id);
         // A deleted spec keeps its old value.
@@ -140,6 +126,13 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
   if (api.size > 0) for (const table of NOVA_API_TABLES) add(api, table, "SELECT");
   const { stopped } = nova.counts;
   return { flavors, images, moves, hosts, joins, stopped, statements, api, movedTo };
+}
+
+/** Of a step and its rollback, which read and lock the row, and write it. */
+function verbsOf({ before, after }: NovaStep): readonly Verb[] {
+  return before === null || after === null
+    ? ["SELECT", "LOCK", "INSERT", "DELETE"]
+    : ["SELECT", "LOCK", "UPDATE"];
 }
 
 function add(privileges: Map<string, Set<Verb>>, table: string, verb: Verb): void {

@@ -36,23 +36,28 @@ export async function advice(run: RunFolder): Promise<Advice> {
     const reason = [DONE.reason, ...machinesNotInIronic(files)].join("\n");
     return within(closed, path, { ...DONE, reason });
   }
-  const { after: _after, note, ...bare } = step;
+  const { after: _after, note = "", ...bare } = step;
+  const next = lineOf(bare, files);
   const stage = stageOf(step);
   if (stage === null) {
     const undo =
       step.command === "show" ? NOTHING : "plan and apply, which load the machines again";
-    return { next: lineOf(bare, files), reason: note ?? "", takes: "not known", undo };
+    return { next, reason: note, takes: "not known", undo };
   }
   const { seconds, source } = await expectedIn(run, files, stage);
+  const takes =
+    seconds === null
+      ? "not known, because this run has not done it yet"
+      : `${duration(seconds)} (${source})`;
   const undone = UNDONE_BY[stage];
-  return within(undone !== null && closed, path, {
-    next: lineOf(bare, files),
-    reason: stageNote(step, stage),
-    takes:
-      seconds === null
-        ? "not known, because this run has not done it yet"
-        : `${duration(seconds)} (${source})`,
-    undo: undone === null ? NOTHING : undoing(undone, path),
+  const reason = stageNote(step, stage);
+  if (undone === null) return { next, reason, takes, undo: NOTHING };
+  const options = undone === "rollback" ? { all: true } : { undo: true };
+  return within(closed, path, {
+    next,
+    reason,
+    takes,
+    undo: nextCommand(undone, { run: path }, options),
   });
 }
 
@@ -62,7 +67,7 @@ export async function adviceOf(
   { next, changed }: { readonly next: string; readonly changed: number },
   reason: string,
 ): Promise<Advice> {
-  const undo = changed === 0 ? NOTHING : undoing("rollback", run.path);
+  const undo = changed === 0 ? NOTHING : nextCommand("rollback", { run: run.path }, { all: true });
   return within(await isWindowClosed(run), run.path, { next, reason, takes: "not known", undo });
 }
 
@@ -95,12 +100,6 @@ export function stageNote(step: NextStep, stage: RunStage): string {
 function within(closed: boolean, run: string, { undo, ...advice }: Advice): Advice {
   const open = `nova2ironic window open --run ${shellArgument(run)}`;
   return { ...advice, undo: closed ? `${open}, then ${undo}` : undo };
-}
-
-function undoing(undone: "rollback" | "handover" | "finish", run: string): string {
-  return undone === "rollback"
-    ? nextCommand("rollback", { run }, { all: true })
-    : nextCommand(undone, { run }, { undo: true });
 }
 
 /** Estimates the remaining duration of a stage. @param watch seconds of apply's watch */

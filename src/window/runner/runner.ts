@@ -120,7 +120,12 @@ async function continueRun(
       "apply ended without some machines of the plan, which it named. Fix the causes, or exclude the machines from a new plan",
     );
   const first = stage === "apply" && step.options === undefined;
-  const stages = first ? checkedFirst(of, found) : [stage];
+  const overRest = found?.files.rest === true;
+  if (first && overRest)
+    of.sink.report(
+      "Over REST, check is skipped because it reads Ironic's database. apply has its own checks.",
+    );
+  const stages: readonly RunStage[] = first && !overRest ? ["check", "apply"] : [stage];
   for (const each of stages) {
     if (!reachesStage(each, of.options)) return { ended: "until", at: each, status: 0 };
     if (stage === "apply" && each === stages[0] && found !== null) await checkDeleted(found, step);
@@ -128,15 +133,6 @@ async function continueRun(
     if (ended !== null) return ended;
   }
   return null;
-}
-
-/** check needs Ironic's database. */
-function checkedFirst({ sink }: RunProgress, found: FoundRun | null): readonly RunStage[] {
-  if (found?.files.rest !== true) return ["check", "apply"];
-  sink.report(
-    "Over REST, check is skipped because it reads Ironic's database. apply has its own checks.",
-  );
-  return ["apply"];
 }
 
 async function runStage(
@@ -152,8 +148,18 @@ async function runStage(
   const writes = reachesStage("apply", options);
   if (run !== null && writes && STAGES.indexOf(stage) >= STAGES.indexOf("check"))
     await inWindow(of, run);
-  const stages = stagesOf(options, found);
-  sink.stage(stages, stages.indexOf(stage), await takes(found, stage, options.watch));
+  const files = found?.files;
+  const staged =
+    options.staged || (files !== undefined && (files.handover !== null || wasEverStaged(files)));
+  const overRest = ["check", "handover", "takeover"];
+  const skipped = files?.rest === true ? overRest : staged ? [] : ["handover"];
+  const stages = STAGES.filter((one) => !skipped.includes(one));
+  /** Null if it is unknown or depends on the operator. */
+  const seconds =
+    found === null || "missing" in found.files.journal
+      ? null
+      : (await expectedIn(found.run, found.files, stage, options.watch)).seconds;
+  sink.stage(stages, stages.indexOf(stage), seconds === null ? null : duration(seconds));
   if (run === null) sink.report(`${options.run} has no run yet. It begins with ${stage}.`);
   if (step.again !== undefined) sink.report(`${stage} is repeated: ${step.again}.`);
   const stopped: RunEnd = { ended: "stopped", at: stage, status: null };
@@ -168,15 +174,6 @@ async function runStage(
   if (!fine.includes(status)) return { ended: "gate", at: stage, status };
   const now = run ?? (await openRun(options.run, { create: false }));
   return (await runHook(now, "after", stage, options.hookTimeout, sink)) ? null : stopped;
-}
-
-function stagesOf(options: RunCommandOptions, found: FoundRun | null): readonly RunStage[] {
-  const files = found?.files;
-  const staged =
-    options.staged || files?.handover != null || (files !== undefined && wasEverStaged(files));
-  const loaded = staged ? [] : ["handover"];
-  const skipped = files?.rest === true ? ["check", "handover", "takeover"] : loaded;
-  return STAGES.filter((stage) => !skipped.includes(stage));
 }
 
 /** @throws MigrationError N2I-E328 if another command closed this run's window */
@@ -208,17 +205,6 @@ async function recorded(
     recordWindow(run, { do: "end", stage, result: resultOf(cause) });
     throw cause;
   }
-}
-
-/** The measured duration of a stage. Null if it is unknown or depends on the operator. */
-async function takes(
-  found: FoundRun | null,
-  stage: RunStage,
-  watch?: number,
-): Promise<string | null> {
-  if (found === null || "missing" in found.files.journal) return null;
-  const { seconds } = await expectedIn(found.run, found.files, stage, watch);
-  return seconds === null ? null : duration(seconds);
 }
 
 /** The next step, or plan if the options of the plan changed. @throws MigrationError N2I-E328 */

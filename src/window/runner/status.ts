@@ -2,7 +2,6 @@ import { keyOf, ownershipOf } from "../../engine/ownership.ts";
 import { counted } from "../../lib/text.ts";
 import { isThrough } from "../../migrate/hosts/nova-rows-pending.ts";
 import { loadedRowsText } from "../../migrate/rollback/rollback-scope.ts";
-import type { FinishState } from "../../model/handover.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
 import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";
 import {
@@ -43,9 +42,25 @@ export function statusOf(files: RunFiles) {
       ),
     }),
     ...(nova !== undefined && { nova: textOf(nova, novaText) }),
-    ...(boot !== undefined && { boot: textOf(boot, bootText) }),
+    ...(boot !== undefined && {
+      boot: textOf(
+        boot,
+        (trees) =>
+          Array.from(
+            trees,
+            ([tree, machines]) => `${counted(machines, "machine")} staged in ${tree}`,
+          ).join("; ") || "no machine is staged",
+      ),
+    }),
     ...(finish !== undefined &&
-      loadOf(files) === "whole" && { finish: textOf(finish, finishText) }),
+      loadOf(files) === "whole" && {
+        finish: textOf(finish, ({ end, guards }) => {
+          if (end !== null) return `done, ended ${end.at} by ${end.by}`;
+          return guards
+            ? "not yet: until then, a tenant's server that is deleted or rebuilt ends in ERROR"
+            : "not yet";
+        }),
+      }),
   };
   return {
     ...{ fields, next: nextOf(files), excluded: machinesNotInIronic(files) },
@@ -55,13 +70,6 @@ export function statusOf(files: RunFiles) {
 
 function textOf<T extends object>(part: T | Missing, text: (part: T) => string): string {
   return "missing" in part ? part.missing : text(part);
-}
-
-function finishText({ end, guards }: FinishState): string {
-  if (end !== null) return `done, ended ${end.at} by ${end.by}`;
-  return guards
-    ? "not yet: until then, a tenant's server that is deleted or rebuilt ends in ERROR"
-    : "not yet";
 }
 
 function novaText({ plan, entries, remaining: rest }: NovaState): string {
@@ -77,13 +85,6 @@ function novaText({ plan, entries, remaining: rest }: NovaState): string {
   return [planned, ...done, ...(rest === undefined ? [] : [textOf(rest, remaining)])].join("; ");
 }
 
-function bootText(boot: ReadonlyMap<string, number>): string {
-  const trees = [...boot].map(
-    ([tree, machines]) => `${counted(machines, "machine")} staged in ${tree}`,
-  );
-  return trees.join("; ") || "no machine is staged";
-}
-
 function doneText(
   entries: Entries,
   parts: readonly string[],
@@ -93,15 +94,18 @@ function doneText(
   const all = parts.map((part) => ownershipOf(entries, part, sha256));
   const sum = (of: (one: (typeof all)[number]) => number): number =>
     all.reduce((total, one) => total + of(one), 0);
-  const [created, back] = [sum((one) => one.created), sum((one) => one.back)];
-  const [started, open] = [sum((one) => one.started.length), sum((one) => one.open.length)];
+  const [back, open] = [sum((one) => one.back), sum((one) => one.open.length)];
   const skipped = sum((one) => one.skipped.size);
-  return (
-    `plan ${sha256.slice(0, 12)}: ${counted(created, "row")} ${done} in ${counted(started - open, "batch", "batches")}` +
-    `${open > 0 ? `, ${counted(open, "batch", "batches")} begun and not recorded as done` : ""}` +
-    `${back > 0 ? `, ${counted(back, "row")} rolled back` : ""}` +
-    `${skipped > 0 ? `, ${counted(skipped, "row")} left by rollback` : ""}`
-  );
+  const batches = counted(sum((one) => one.started.length) - open, "batch", "batches");
+  return [
+    `plan ${sha256.slice(0, 12)}: ${counted(
+      sum((one) => one.created),
+      "row",
+    )} ${done} in ${batches}`,
+    ...(open > 0 ? [`${counted(open, "batch", "batches")} begun and not recorded as done`] : []),
+    ...(back > 0 ? [`${counted(back, "row")} rolled back`] : []),
+    ...(skipped > 0 ? [`${counted(skipped, "row")} left by rollback`] : []),
+  ].join(", ");
 }
 
 function appliedText(entries: Entries, loadedRows: RunFiles["rows"]): string {
@@ -115,10 +119,8 @@ function currentStateOf(files: RunFiles): CurrentState {
   const { handover, verified } = files;
   const { staged = 0, released = 0 } = available(handover) ?? {};
   const ended = verified?.final === true || endOf(files) !== null;
-  return {
-    ...{ load: loadedOf(files, ended), staged: staged - released },
-    ...{ verified: verifiedOf(verified), ended },
-  };
+  const load = loadedOf(files, ended);
+  return { load, staged: staged - released, verified: verifiedOf(verified), ended };
 }
 
 /**

@@ -1,14 +1,9 @@
 import { DETAILS, type Detail, type DetailBlock } from "../page/data.ts";
 
-/** Cached blocks, because the operator often opens neighboring machines. */
-const opened = new Map<number, Promise<DetailBlock>>();
-
 /** Shows a machine with its findings, and its records with the origin of every value. */
 export async function openMachine(at: number, uuid: string): Promise<void> {
-  const number = Math.floor(at / DETAILS);
-  const block = opened.get(number) ?? unpack<DetailBlock>(element(`details-${number}`));
-  opened.set(number, block);
-  const { machines, origins } = await block;
+  const block = element(`details-${Math.floor(at / DETAILS)}`);
+  const { machines, origins } = await unpack<DetailBlock>(block);
   const detail = machines[at % DETAILS];
   if (detail === undefined) return;
   const dialog = element<HTMLDialogElement>("machine");

@@ -1,18 +1,30 @@
-/** A parsed rule. The text after a colon may refer to the target: `%(project_id)s`. */
-export type Expression =
-  /** `all` of none always applies, `any` of none never. */
-  | { readonly kind: "all" | "any"; readonly of: readonly Expression[] }
-  | { readonly kind: "not"; readonly of: Expression }
-  | { readonly kind: "rule"; readonly name: string }
-  | { readonly kind: "role"; readonly match: string }
-  | { readonly kind: "is admin"; readonly expected: boolean }
-  | { readonly kind: "attribute"; readonly name: string; readonly match: string }
-  | { readonly kind: "literal"; readonly value: string; readonly match: string };
+type Value = string | boolean | null;
+type Target = ReadonlyMap<string, Value>;
+
+interface PolicyRequest {
+  readonly policy: ReadonlyMap<string, Expression>;
+  readonly roles: readonly string[];
+  readonly attributes: Target;
+  /** Null during the evaluation of `context_is_admin`, when no is_admin check matches. */
+  readonly isAdmin: boolean | null;
+  readonly target: Target;
+}
+
+/** A parsed rule. */
+export interface Expression {
+  readonly holds: (request: PolicyRequest) => boolean;
+  /** Rules to which it refers. */
+  readonly rules: readonly string[];
+  /** The only rule to which it refers, without another check. */
+  readonly alias?: string;
+  /** It has a check of is_admin. */
+  readonly admin: boolean;
+}
 
 type Refuse = (reason: string) => Error;
 
-const ALWAYS: Expression = { kind: "all", of: [] };
-const NEVER: Expression = { kind: "any", of: [] };
+const ALWAYS = of([], () => true);
+const NEVER = of([], () => false);
 
 const DEPTH = 100;
 /** A Python % template with names only. */
@@ -33,8 +45,8 @@ export function parseRule(rule: unknown, refuse: Refuse): Expression {
   if (rule.length === 0) return ALWAYS;
   const any = rule
     .filter((inner: unknown) => inner !== "" && !(Array.isArray(inner) && inner.length === 0))
-    .map((inner: unknown) => joined("all", listed(inner, refuse)));
-  return joined("any", any);
+    .map((inner: unknown) => joined("every", listed(inner, refuse)));
+  return joined("some", any);
 }
 
 function listed(inner: unknown, refuse: Refuse): readonly Expression[] {
@@ -44,9 +56,16 @@ function listed(inner: unknown, refuse: Refuse): readonly Expression[] {
   });
 }
 
-function joined(kind: "all" | "any", of: readonly Expression[]): Expression {
-  const [only] = of;
-  return only !== undefined && of.length === 1 ? only : { kind, of };
+/** An expression with the checks of its parts. */
+function of(parts: readonly Expression[], holds: Expression["holds"]): Expression {
+  const admin = parts.some((part) => part.admin);
+  return { holds, rules: parts.flatMap(({ rules }) => rules), admin };
+}
+
+function joined(kind: "every" | "some", parts: readonly Expression[]): Expression {
+  const [only] = parts;
+  if (only !== undefined && parts.length === 1) return only;
+  return of(parts, (request) => parts[kind]((part) => part.holds(request)));
 }
 
 function parseText(text: string, refuse: Refuse): Expression {
@@ -57,16 +76,19 @@ function parseText(text: string, refuse: Refuse): Expression {
     at += 1;
     return true;
   };
-  const chain = (kind: "all" | "any", keyword: string, next: () => Expression): Expression => {
-    const of = [next()];
-    while (taken(keyword)) of.push(next());
-    return joined(kind, of);
+  const chain = (kind: "every" | "some", keyword: string, next: () => Expression): Expression => {
+    const parts = [next()];
+    while (taken(keyword)) parts.push(next());
+    return joined(kind, parts);
   };
   const any = (depth: number): Expression =>
-    chain("any", "or", () => chain("all", "and", () => one(depth)));
+    chain("some", "or", () => chain("every", "and", () => one(depth)));
   const one = (depth: number): Expression => {
     if (depth > DEPTH) throw refuse(`it is nested deeper than ${DEPTH}`);
-    if (taken("not")) return { kind: "not", of: one(depth + 1) };
+    if (taken("not")) {
+      const inner = one(depth + 1);
+      return of([inner], (request) => !inner.holds(request));
+    }
     if (taken("(")) {
       const inner = any(depth + 1);
       if (!taken(")")) throw refuse("a parenthesis is not closed");
@@ -102,20 +124,54 @@ function parseCheck(check: string, refuse: Refuse): Expression {
   if (colon < 1) throw refuse(`"${check}" is not a check: write KIND:VALUE, "@" or "!"`);
   const kind = check.slice(0, colon);
   const match = check.slice(colon + 1);
-  if (kind === "rule") return { kind: "rule", name: match };
-  if (kind === "is_admin") return { kind: "is admin", expected: match.toLowerCase() === "true" };
+  if (kind === "rule")
+    return {
+      ...{ rules: [match], alias: match, admin: false },
+      // The policy contains every rule that its checks can reach.
+      holds: (request) => request.policy.get(match)?.holds(request) === true,
+    };
+  if (kind === "is_admin") {
+    const expected = match.toLowerCase() === "true";
+    return { rules: [], admin: true, holds: ({ isAdmin }) => isAdmin === expected };
+  }
   if (kind === "http" || kind === "https")
     throw refuse(`"${check}" refers to another server, which is not supported`);
   if (!TEMPLATE.test(match)) throw refuse(`"${match}" has a % that is not of the form %(name)s`);
-  if (kind === "role") return { kind: "role", match };
   const value = literal(kind);
-  if (value !== null) return { kind: "literal", value, match };
-  if (!NAME.test(kind)) throw refuse(`"${kind}" is neither the name of an attribute nor a literal`);
-  return { kind: "attribute", name: kind, match };
+  if (value === null && !NAME.test(kind))
+    throw refuse(`"${kind}" is neither the name of an attribute nor a literal`);
+  return of([], (request) => {
+    const expected = filled(match, request.target);
+    if (expected === null) return false;
+    if (kind === "role")
+      return request.roles.some((role) => role.toLowerCase() === expected.toLowerCase());
+    if (value !== null) return value === expected;
+    if (kind === "roles") return request.roles.includes(expected);
+    const attribute = request.attributes.get(kind);
+    return attribute !== undefined && written(attribute) === expected;
+  });
 }
 
 /** Python's text of a Python literal, or null. */
 function literal(kind: string): string | null {
   if (["True", "False", "None"].includes(kind) || INTEGER.test(kind)) return kind;
   return QUOTED.exec(kind)?.[2] ?? null;
+}
+
+/** Fills in `%(name)s` from the target. Null if the target lacks a name. */
+function filled(match: string, target: Target): string | null {
+  let complete = true;
+  const text = match.replace(/%(?:%|\(([^()]*)\)s)/g, (_, name: string | undefined) => {
+    if (name === undefined) return "%";
+    const value = target.get(name);
+    if (value === undefined) complete = false;
+    return written(value ?? null);
+  });
+  return complete ? text : null;
+}
+
+function written(value: Value): string {
+  if (value === null) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  return value;
 }

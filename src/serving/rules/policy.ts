@@ -100,13 +100,12 @@ function link(
     if (by.length > DEEPEST) throw refuse(line, `rules refer to each other deeper than ${DEEPEST}`);
     const rule = roots.get(name) ?? understood(name) ?? inCode(name, base) ?? understood("default");
     if (rule === undefined) throw refuse(line, `rule ${by.at(-1)}: there is no rule ${name}`);
-    for (const check of checksIn(rule)) if (check.kind === "rule") visit(check.name, [...by, name]);
+    for (const other of rule.rules) visit(other, [...by, name]);
     rules.set(name, rule);
   };
   for (const name of roots.keys()) visit(name, []);
   // Nova evaluates it per caller before every rule, without is_admin, so this is not a circle.
-  const checks = [...rules.values()].flatMap(checksIn);
-  if (checks.some(({ kind }) => kind === "is admin")) visit(ADMIN, []);
+  if ([...rules.values()].some(({ admin }) => admin)) visit(ADMIN, []);
   return rules;
 }
 
@@ -119,14 +118,9 @@ function inForce(
   if (found !== undefined) return found;
   for (const name of older) {
     const rule = understood(name);
-    if (rule !== undefined && !(rule.kind === "rule" && rule.name === today)) return rule;
+    if (rule !== undefined && rule.alias !== today) return rule;
   }
   return inCode(today, defaults);
-}
-
-function checksIn(rule: Expression): readonly Expression[] {
-  if (rule.kind === "not") return checksIn(rule.of);
-  return rule.kind === "all" || rule.kind === "any" ? rule.of.flatMap(checksIn) : [rule];
 }
 
 const OWNER = "is_admin:True or project_id:%(project_id)s";
@@ -168,24 +162,12 @@ function inCode(name: string, rules: { readonly [name: string]: string }): Expre
   return text === undefined ? undefined : parseRule(text, (reason) => new Error(reason));
 }
 
-type Value = string | boolean | null;
-type Target = ReadonlyMap<string, Value>;
-
-interface PolicyRequest {
-  readonly policy: Policy;
-  readonly roles: readonly string[];
-  readonly attributes: Target;
-  /** Null during the evaluation of `context_is_admin`, when no is_admin check matches. */
-  readonly isAdmin: boolean | null;
-  readonly target: Target;
-}
-
 /** As in Nova, the request has no target, so no `%(...)s` matches. */
 export function allows(policy: Policy, { names }: RequestedRule, who: TokenOwner): boolean {
   const { roles, ...fields } = who;
   const { user_id, project_id, system_scope: system } = who;
-  const attributes: Target = new Map(
-    Object.entries({
+  const attributes = new Map(
+    Object.entries<string | boolean | null>({
       ...{ user_domain_id: null, project_domain_id: null, domain_id: null },
       // Without is_admin_project in the token, every project may have administrators.
       ...{ is_admin_project: true, ...fields },
@@ -195,60 +177,6 @@ export function allows(policy: Policy, { names }: RequestedRule, who: TokenOwner
   const request = { policy, roles, attributes };
   // Nova evaluates `context_is_admin` with the caller as the target.
   const self = new Map(Object.entries({ user_id, project_id }));
-  const isAdmin = ruleAllows(ADMIN, { ...request, isAdmin: null, target: self });
-  return ruleAllows(names[0], { ...request, isAdmin, target: new Map() });
-}
-
-/** The policy contains every rule that its checks can reach. */
-function ruleAllows(name: string, request: PolicyRequest): boolean {
-  const rule = request.policy.get(name);
-  return rule !== undefined && holds(rule, request);
-}
-
-function holds(rule: Expression, request: PolicyRequest): boolean {
-  switch (rule.kind) {
-    case "all":
-      return rule.of.every((one) => holds(one, request));
-    case "any":
-      return rule.of.some((one) => holds(one, request));
-    case "not":
-      return !holds(rule.of, request);
-    case "rule":
-      return ruleAllows(rule.name, request);
-    case "is admin":
-      return request.isAdmin === rule.expected;
-    case "role": {
-      const expected = filled(rule.match, request.target)?.toLowerCase();
-      return request.roles.some((role) => role.toLowerCase() === expected);
-    }
-    case "attribute":
-      return attributeMatches(rule.name, filled(rule.match, request.target), request);
-    case "literal":
-      return rule.value === filled(rule.match, request.target);
-  }
-}
-
-function attributeMatches(name: string, expected: string | null, request: PolicyRequest): boolean {
-  if (expected === null) return false;
-  if (name === "roles") return request.roles.includes(expected);
-  const value = request.attributes.get(name);
-  return value !== undefined && written(value) === expected;
-}
-
-/** Fills in `%(name)s` from the target. Null if the target lacks a name. */
-function filled(match: string, target: Target): string | null {
-  let complete = true;
-  const text = match.replace(/%(?:%|\(([^()]*)\)s)/g, (_, name: string | undefined) => {
-    if (name === undefined) return "%";
-    const value = target.get(name);
-    if (value === undefined) complete = false;
-    return written(value ?? null);
-  });
-  return complete ? text : null;
-}
-
-function written(value: Value): string {
-  if (value === null) return "None";
-  if (typeof value === "boolean") return value ? "True" : "False";
-  return value;
+  const isAdmin = policy.get(ADMIN)?.holds({ ...request, isAdmin: null, target: self }) === true;
+  return policy.get(names[0])?.holds({ ...request, isAdmin, target: new Map() }) === true;
 }

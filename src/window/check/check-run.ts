@@ -64,35 +64,37 @@ export async function planFacts(run: RunFolder, skipsBlocked: boolean): Promise<
   const changes = nova === null ? null : await novaFacts(nova, [...choice.targets.keys()]);
   for (const id of changes?.images ?? []) images.add(id);
   const { header, footer } = plan;
-  const { engine } = header.target;
+  const { target, made_from } = header;
   const { api } = nova?.header ?? {};
   const taken = await orNull(openSnapshot(`${run.path}/${SNAPSHOT}`), "N2I-E110");
+  const madeFor = new Map<string, ServerIdentity>();
+  if (taken !== null) madeFor.set("--nova-bm-db", taken.header.source.nova_bm);
+  if (nova !== null) madeFor.set("--nova-db", nova.header.target);
+  // A plan for REST has no Ironic database.
+  if (target.engine !== "rest") madeFor.set("--ironic-db", { ...target, engine: target.engine });
+  if (api !== undefined) madeFor.set("--nova-api-db", api);
   const { ports, verdicts } = footer.footer;
-  const { power } = header.made_from;
-  const read = power && (await orNull(openPower(`${run.path}/${POWER}`)));
+  const read = made_from.power && (await orNull(openPower(`${run.path}/${POWER}`)));
   return {
-    ...{ machines, skipped, takeOvers, ports, images, made, traits, nova: changes },
+    ...{ machines, skipped, takeOvers, ports, images, made, traits, nova: changes, madeFor },
     allowOtherNodes: header.allow_other_nodes === true,
     paired: header.pairing.allowed === "override",
-    release: header.target.release,
-    madeFor: new Map<string, ServerIdentity>([
-      ...(taken === null ? [] : [["--nova-bm-db", taken.header.source.nova_bm] as const]),
-      ...(nova === null ? [] : [["--nova-db", nova.header.target] as const]),
-      // A plan for REST has no Ironic database.
-      ...(engine === "rest" ? [] : [["--ironic-db", { ...header.target, engine }] as const]),
-      ...(api === undefined ? [] : [["--nova-api-db", api] as const]),
-    ]),
+    release: target.release,
     applies: {
       loads: loadable(footer.footer),
       existing: verdicts.unchanged + verdicts.drift,
       ...{ blocked: rejected.blocked, conflicts: rejected.conflict, skipsBlocked },
-      fresh: taken?.footer.sha256 === header.made_from.snapshot,
-      readings: power && {
-        same: read?.footer.sha256 === power.sha256,
-        minutes: power.oldest === null ? 0 : (Date.now() - Date.parse(power.oldest)) / 60_000,
+      fresh: taken?.footer.sha256 === made_from.snapshot,
+      readings: made_from.power && {
+        same: read?.footer.sha256 === made_from.power.sha256,
+        minutes: minutesSince(made_from.power.oldest),
       },
     },
   };
+}
+
+function minutesSince(at: string | null): number {
+  return at === null ? 0 : (Date.now() - Date.parse(at)) / 60_000;
 }
 
 async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {

@@ -42,6 +42,7 @@ interface GuardPosition extends Position {
 }
 
 const SIZE = 128;
+const NOTHING = { change: {}, hasGuard: false, reason: null, trouble: null };
 const STAGED = { state: "staged", reason: "still staged", fix: "Run handover first." } as const;
 const IN_PLAN = "in maintenance by the plan: protected, or not cleaned, until you decide";
 
@@ -54,7 +55,7 @@ export function toClear(
   { row, asSite, optional }: GuardedNode,
   current: Guarded | undefined,
 ): GuardPosition {
-  const nothing = { current, change: {}, hasGuard: false, reason: null, trouble: null };
+  const nothing = { ...NOTHING, current };
   if (current === undefined) return { ...nothing, is: optional === true ? "after" : "other" };
   if (isOwned(current.maintenance, current.maintenance_reason))
     return { ...nothing, is: "other", trouble: STAGED };
@@ -79,8 +80,7 @@ export function toClear(
 
 /** Restores protection, if it is unchanged since finish and the instance is the same. */
 function toRestore(node: GuardChange, current: Guarded | undefined): GuardPosition {
-  const nothing = { current, change: {}, hasGuard: false, reason: null, trouble: null };
-  const fine = { ...nothing, is: "after" } as const;
+  const fine = { ...NOTHING, current, is: "after" } as const;
   if (current === undefined) return fine;
   const guards = guardsOf(node, node.cleared);
   const { protected_reason = null } = guards;
@@ -91,12 +91,12 @@ function toRestore(node: GuardChange, current: Guarded | undefined): GuardPositi
   };
   if (Object.keys(change).length === 0) return fine;
   const { instance_uuid = null, provision_state } = node.row;
-  const isOther = current.provision_state !== provision_state;
-  if (!isOther && current.instance_uuid === instance_uuid)
+  const reason =
+    current.provision_state !== provision_state
+      ? `it is ${String(current.provision_state)} now`
+      : "it has a different instance now";
+  if (current.provision_state === provision_state && current.instance_uuid === instance_uuid)
     return { ...fine, ...busyOr(current), change };
-  const reason = isOther
-    ? `it is ${String(current.provision_state)} now`
-    : "it has a different instance now";
   const fix = "To protect it, use openstack baremetal node set --protected.";
   return { ...fine, is: "other", trouble: { state: "failed", reason, fix } };
 }
@@ -119,20 +119,18 @@ function partOf(guard: Guard, undo: boolean): WindowPart<GuardChange, GuardPosit
       const written = await guard.write(id, current, change);
       await failpoint("write.after");
       if (written === "done") return { ...position, is: "after" };
-      if (written === "again") return { ...position, ...waitsFor("another process") };
+      if (written === "again")
+        return { ...position, is: "waiting", trouble: lockedBy("another process") };
       const trouble = { state: "failed", reason: written.reason, fix: AGAIN } as const;
       return { ...position, is: "other", trouble };
     },
   };
 }
 
-function busyOr(current: Guarded | undefined): Pick<GuardPosition, "is" | "trouble"> {
-  const holder = current?.reservation ?? null;
-  return holder === null ? { is: "before", trouble: null } : waitsFor(holder);
-}
-
-function waitsFor(holder: string): Pick<GuardPosition, "is" | "trouble"> {
-  return { is: "waiting", trouble: lockedBy(holder) };
+function busyOr({ reservation }: Guarded): Pick<GuardPosition, "is" | "trouble"> {
+  return reservation === null
+    ? { is: "before", trouble: null }
+    : { is: "waiting", trouble: lockedBy(reservation) };
 }
 
 /** Fields that were cleared and not restored, by node. @throws MigrationError N2I-E112 */
@@ -163,7 +161,10 @@ export async function* runNodes(
       const nodes = batch.flatMap((machine, at) => {
         if (!isSelected(machine)) return [];
         const spans = near.filter((one) => one.from <= from + at && from + at < one.to);
-        return guardedNodes(machine, origins).flatMap((node) => {
+        const record = machine.records.find(({ resource }) => resource === "node");
+        const asSite = record?.origins.some((origin) => isOfSite(origins[origin])) === true;
+        return nodesOf(machine).flatMap((one) => {
+          const node = { ...one, asSite };
           const exists = spans.some(
             (span) => !wasUndone(ownership, span, machine.uuid ?? "", `node:${node.id}`),
           );
@@ -177,6 +178,10 @@ export async function* runNodes(
       if (nodes.length > 0) yield nodes;
     }
   }
+}
+
+function isOfSite([field, origin]: Origins[number] = ["", ""]): boolean {
+  return field === "automated_clean" && origin.startsWith("site document ");
 }
 
 interface Finishing extends WindowSession {
@@ -236,16 +241,6 @@ export interface GuardedNode extends PlannedNode {
   readonly asSite: boolean;
   /** The machine was rolled back, so the run is complete without it. */
   readonly optional?: true;
-}
-
-function guardedNodes(machine: PlannedMachine, origins: Origins): readonly GuardedNode[] {
-  const isSite = (at: number): boolean => {
-    const [field, origin] = origins[at] ?? ["", ""];
-    return field === "automated_clean" && origin.startsWith("site document ");
-  };
-  const record = machine.records.find(({ resource }) => resource === "node");
-  const asSite = record?.origins.some(isSite) === true;
-  return nodesOf(machine).map((node) => ({ ...node, asSite }));
 }
 
 /** The plan's values of the cleared fields. */

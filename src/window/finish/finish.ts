@@ -3,15 +3,14 @@ import { startedChangesIn } from "../../engine/started.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { counted, listed, NAMES } from "../../lib/text.ts";
 import { checkEngine, checkIdentity } from "../../migrate/apply/parts.ts";
-import { type Backend, openBackend, type TargetOptions } from "../../migrate/open/backend.ts";
+import { openBackend, type TargetOptions } from "../../migrate/open/backend.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import { linesOf, plansInIronic, plansOfRun } from "../../migrate/plan/loaded-plans.ts";
 import type { GuardPreview } from "../../model/change.ts";
 import { FINISH, type Guarded } from "../../model/handover.ts";
-import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
-import { closing } from "../../run/databases.ts";
+import { IRONIC, plansOf } from "../../model/journal.ts";
+import { closing, type Keep } from "../../run/databases.ts";
 import { readJournal } from "../../run/files/journal.ts";
-import type { RunFiles } from "../../run/files/run-files.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { checkWindow } from "../../run/files/window-file.ts";
 import { endOfRun, knowsGuards } from "../../run/finished.ts";
@@ -43,7 +42,7 @@ export interface FinishOptions extends TargetOptions {
  * @returns also messages about the whole run, and whether a machine was skipped or is missing
  */
 export function finishRun(options: FinishOptions, sink: Sink) {
-  return withJob(options, false, sink, async (job) => {
+  return withJob({ ...options, readOnly: false }, sink, async (job) => {
     const { backend, plan } = job;
     await checkWindow(job.run, "finish");
     if (!options.undo && verifiedOf(job.files.verified) === "failed") sink.note(DIFFERS);
@@ -80,7 +79,7 @@ export function finishRun(options: FinishOptions, sink: Sink) {
 }
 
 export function previewFinish(options: FinishOptions, sink: Sink): Promise<void> {
-  return withJob(options, true, sink, async (job) => {
+  return withJob({ ...options, readOnly: true }, sink, async (job) => {
     const { entries, nodes } = job;
     const { guard } = await openGuard(job);
     const before = options.undo ? clearedFields(startedChangesIn(entries, FINISH)) : null;
@@ -91,8 +90,7 @@ export function previewFinish(options: FinishOptions, sink: Sink): Promise<void>
         for (const node of batch) {
           const { id: uuid, bm_node_id } = node;
           const found = observed.get(uuid);
-          const row =
-            before === null ? cleared(node, found) : protectedAgain(node, before.get(uuid), found);
+          const row = previewOf(node, found, before);
           if (row === null) continue;
           counts[row.action] += 1;
           yield { uuid, bm_node_id, ...row };
@@ -134,41 +132,39 @@ function reasonOpen(
   };
 }
 
-function withJob<T>(
-  options: FinishOptions,
-  readOnly: boolean,
+async function openJob(
+  run: RunFolder,
+  options: FinishOptions & { readonly readOnly: boolean },
+  keep: Keep,
   { report }: Sink,
-  work: (job: Job) => Promise<T>,
-): Promise<T> {
-  return inRun(options.run, "finish", { kind: "migration" }, (run) =>
-    closing(async (keep) => {
-      const selected = await selectedNodes(run, options);
-      const mappings = await loadMappings();
-      const backend = keep(await openBackend(options, mappings, { readOnly }, report));
-      const { plan, entries } = selected;
-      // Only the mode of the load is needed, so the plan's lines are not read.
-      const mode = createHandover(plan.footer.sha256, entries)?.end() ?? null;
-      // As in `status`, before any change.
-      const { files } = await filesOf(run, { run: options.run }, mode);
-      return work({ run, options, backend, files, ...selected });
-    }),
-  );
-}
-
-async function selectedNodes(run: RunFolder, options: FinishOptions) {
+) {
   const { entries } = await readJournal(run);
-  checkLoaded(run, entries, options);
+  if (plansOf(entries, IRONIC).length === 0)
+    throw new MigrationError("N2I-E320", `${run.path} has not loaded any machine`);
+  if (!options.undo && plansInIronic(entries).length === 0)
+    throw new MigrationError("N2I-E320", `the load of ${run.path} was rolled back`);
   const plan = await openPlan(`${run.path}/${PLAN}`);
   const plans = await plansOfRun(run, plan, entries);
   const isSelected = await selectionOf(options.node ?? [], () => linesOf(plans));
-  return { plan, entries, nodes: () => runNodes(plans, entries, isSelected) };
+  const backend = keep(await openBackend(options, await loadMappings(), options, report));
+  // Only the mode of the load is needed, so the plan's lines are not read.
+  const mode = createHandover(plan.footer.sha256, entries)?.end() ?? null;
+  // As in `status`, before any change.
+  const { files } = await filesOf(run, { run: options.run }, mode);
+  const nodes = () => runNodes(plans, entries, isSelected);
+  return { run, options, backend, files, plan, entries, nodes };
 }
 
-interface Job extends Awaited<ReturnType<typeof selectedNodes>> {
-  readonly run: RunFolder;
-  readonly options: FinishOptions;
-  readonly backend: Backend;
-  readonly files: RunFiles;
+type Job = Awaited<ReturnType<typeof openJob>>;
+
+function withJob<T>(
+  options: Parameters<typeof openJob>[1],
+  sink: Sink,
+  work: (job: Job) => Promise<T>,
+): Promise<T> {
+  return inRun(options.run, "finish", { kind: "migration" }, (run) =>
+    closing(async (keep) => work(await openJob(run, options, keep, sink))),
+  );
 }
 
 /** The guard of the plan's target. @throws MigrationError N2I-E300 for another target */
@@ -178,14 +174,6 @@ async function openGuard({ backend, plan }: Job) {
   const found = await backend.guard(target.release);
   checkIdentity(target, found.identity);
   return found;
-}
-
-/** Refuses a run without loaded machines. @throws MigrationError N2I-E320 */
-function checkLoaded({ path }: RunFolder, entries: Entries, { undo }: FinishOptions): void {
-  if (plansOf(entries, IRONIC).length === 0)
-    throw new MigrationError("N2I-E320", `${path} has not loaded any machine`);
-  if (!undo && plansInIronic(entries).length === 0)
-    throw new MigrationError("N2I-E320", `the load of ${path} was rolled back`);
 }
 
 type Finished = Awaited<ReturnType<typeof finish>>;
@@ -214,53 +202,46 @@ async function settle(
   isComplete: boolean,
 ): Promise<{ readonly notes: readonly string[]; readonly partial: boolean }> {
   const { run, options, plan } = job;
-  const notes: string[] = [];
-  if (stopped || broke !== null) return { notes, partial: false };
+  const settled = (notes: readonly string[], partial = false) => ({ notes, partial });
+  if (stopped || broke !== null) return settled([]);
   const ended = (await endOfRun(run)) !== null;
   if (options.undo) {
-    if (ended && !isComplete && startedChangesIn(journal.entries(), FINISH).size > 0)
-      notes.push("The other machines of this run, and the run itself, remain finished.");
-    else if (ended) await journal.append({ do: "reopen", at: now(), by });
-    return { notes, partial: false };
+    const isPart = !isComplete && startedChangesIn(journal.entries(), FINISH).size > 0;
+    if (ended && isPart)
+      return settled(["The other machines of this run, and the run itself, remain finished."]);
+    if (ended) await journal.append({ do: "reopen", at: now(), by });
+    return settled([]);
   }
-  if (!isComplete) return { notes: [], partial: missing.length > 0 };
-  if (!ended) {
-    const { sha256 } = plan.footer;
-    const { whys, fix, next } = reasonOpen(job, missing.length, listed(missing, NAMES));
-    // Apply must be able to continue the run.
-    if (whys.length > 0)
-      return {
-        notes: [`This run is not done: ${whys.join("; ")}.`, `${fix}${next}`],
-        partial: true,
-      };
-    await journal.append({ do: "close", plan: sha256, at: now(), by });
-  }
-  return { notes: [RUN_DONE], partial: false };
+  if (!isComplete) return settled([], missing.length > 0);
+  if (ended) return settled([RUN_DONE]);
+  const { whys, fix, next } = reasonOpen(job, missing.length, listed(missing, NAMES));
+  // Apply must be able to continue the run.
+  if (whys.length > 0)
+    return settled([`This run is not done: ${whys.join("; ")}.`, `${fix}${next}`], true);
+  await journal.append({ do: "close", plan: plan.footer.sha256, at: now(), by });
+  return settled([RUN_DONE]);
 }
 
-type Row = Pick<GuardPreview, "action" | "fields" | "reason"> | null;
-
-function cleared(node: GuardedNode, found: Guarded | undefined): Row {
+/** @param before cleared fields by node, for an undo. Null: finish */
+function previewOf(
+  node: GuardedNode,
+  found: Guarded | undefined,
+  before: ReturnType<typeof clearedFields> | null,
+): Pick<GuardPreview, "action" | "fields" | "reason"> | null {
+  const holder = found?.reservation ?? null;
+  const busy = holder === null ? "" : `${holder} is working on it, so finish waits`;
+  if (before !== null) {
+    const cleared = before.get(node.id);
+    if (cleared === undefined || found === undefined) return null;
+    const fields = Object.keys(guardsOf(node, cleared)).join(" ");
+    return { action: "protect", fields, reason: busy };
+  }
   const { change, trouble, reason } = toClear(node, found);
   const fields = Object.keys(change).join(" ");
   if (found === undefined)
     return node.optional ? null : { action: "miss", fields, reason: "not in Ironic" };
-  if (fields !== "") return { action: "clear", fields, reason: busy(found) };
+  if (fields !== "") return { action: "clear", fields, reason: busy };
   if (trouble !== null)
     return { action: "leave", fields, reason: "still staged: hand it over first" };
   return reason === null ? null : { action: "keep", fields: "protected", reason };
-}
-
-function protectedAgain(
-  node: GuardedNode,
-  fields: ReadonlySet<string> | undefined,
-  found: Guarded | undefined,
-): Row {
-  if (fields === undefined || found === undefined) return null;
-  const names = Object.keys(guardsOf(node, fields)).join(" ");
-  return { action: "protect", fields: names, reason: busy(found) };
-}
-
-function busy({ reservation }: Guarded): string {
-  return reservation === null ? "" : `${reservation} is working on it, so finish waits`;
 }

@@ -69,9 +69,11 @@ function ranCommandOf({ command, ts, by }: JsonObject): RanCommand {
 
 function ended(started: RanCommand, { ts, status, name }: JsonObject): RanCommand {
   const took = (Date.parse(String(ts)) - Date.parse(started.at)) / 1000;
-  const seconds = took >= 0 ? took : null;
-  const exitStatus = typeof status === "number" ? status : null;
-  return { ...started, seconds, status: exitStatus, result: typeof name === "string" ? name : "" };
+  return {
+    ...{ ...started, seconds: took >= 0 ? took : null },
+    status: typeof status === "number" ? status : null,
+    result: typeof name === "string" ? name : "",
+  };
 }
 
 /** Start, end and stages in the migration record, including stages of `run`. */
@@ -92,18 +94,12 @@ async function inWindow(path: string): Promise<readonly RanCommand[]> {
   return recorded;
 }
 
-/** Whether the log already has a stage of the record. */
+/** Whether the log already has a stage of the record, which has no options. */
 function covers(command: RanCommand, { command: stage, at }: RanCommand): boolean {
+  const [name, recorded] = [command.command, stage].map((text) => text.split(" ")[0]);
   const from = Date.parse(command.at);
   const to = from + (command.seconds ?? 0) * 1000;
-  return (
-    nameOf(command.command) === nameOf(stage) && Date.parse(at) >= from && Date.parse(at) <= to
-  );
-}
-
-/** The record has no options: `finish --undo` is recorded as `finish`. */
-function nameOf(command: string): string {
-  return command.split(" ")[0] ?? "";
+  return name === recorded && Date.parse(at) >= from && Date.parse(at) <= to;
 }
 
 /** Rows that apply wrote to Ironic and Nova, and the duration of its batches. */

@@ -11,6 +11,7 @@ import { COMMANDS, type RunStage, stageOf, UNDONE_BY } from "../../run/stages.ts
 import { paceOfRun } from "../handover/conductor-pace.ts";
 import { measuredOf } from "../report/history.ts";
 import { type Measured, stepOf } from "../report/rules/window.ts";
+import type { FoundRun } from "./perform-stage.ts";
 import { isDecision, lineOf, machinesNotInIronic, nextStepOf } from "./pipeline.ts";
 import { filesOf } from "./run-state.ts";
 
@@ -44,7 +45,7 @@ export async function advice(run: RunFolder): Promise<Advice> {
       step.command === "show" ? NOTHING : "plan and apply, which load the machines again";
     return { next, reason: note, takes: "not known", undo };
   }
-  const { seconds, source } = await expectedIn(run, files, stage);
+  const { seconds, source } = await expectedIn({ run, files }, stage);
   const takes =
     seconds === null
       ? "not known, because this run has not done it yet"
@@ -126,15 +127,10 @@ export function expected(
     : step;
 }
 
-export async function expectedIn(
-  { path }: RunFolder,
-  files: RunFiles,
-  stage: RunStage,
-  watch?: number,
-) {
+export async function expectedIn({ run, files }: FoundRun, stage: RunStage, watch?: number) {
   const { entries = [] } = available(files.journal) ?? {};
-  const measured = await measuredOf(path, entries);
-  return expected(files, stage, measured, watch, await paceOfRun(path));
+  const measured = await measuredOf(run.path, entries);
+  return expected(files, stage, measured, watch, await paceOfRun(run.path));
 }
 
 /** Rows of the plan that neither this run created nor Ironic had before. */

@@ -144,7 +144,15 @@ export function gate(what: string, fix?: string): MigrationError {
   return new MigrationError("N2I-E328", what, fix === undefined ? {} : { fix });
 }
 
+export interface FoundRun {
+  readonly run: RunFolder;
+  readonly files: RunFiles;
+}
+
+/** The state of a run command. */
 export interface RunProgress {
+  /** Null: a new run, which starts with extract. */
+  found: FoundRun | null;
   /** BMCs were queried again because of old readings, which happens only once. */
   renewed: boolean;
   /** Stages that this run repeated, with the reason. A second repetition ends the run. */
@@ -158,22 +166,16 @@ export interface RunProgress {
   readonly sink: Sink;
 }
 
-export interface FoundRun {
-  readonly run: RunFolder;
-  readonly files: RunFiles;
-}
-
 /**
  * @returns the exit status of the stage's command. Null: nothing was done, and the run continues with
  * its current step
  */
 export async function performed(
   of: RunProgress,
-  found: FoundRun | null,
   stage: RunStage,
   step: NextStep,
 ): Promise<number | null> {
-  const { options: runOptions, commands, sink } = of;
+  const { options: runOptions, commands, sink, found } = of;
   const { skipBlocked, watch, run: path } = runOptions;
   if (found === null) {
     const options = await commands.options("extract", { run: path });

@@ -60,17 +60,14 @@ export async function runStages(
   sink: Sink,
 ): Promise<RunEnd> {
   const of: RunProgress = {
-    ...{ options, commands, sink, renewed: false, opened: false, applied: null, again: new Set() },
+    ...{ options, commands, sink, found: null, renewed: false, opened: false, applied: null },
+    again: new Set(),
   };
   let [before, saved] = ["", false];
   for (;;) {
     const found = await foundAt(options.run);
-    const due = found === null ? EXTRACT : stepOf(found.files);
-    // The plan's options are not needed before that stage.
-    const step =
-      found === null || !reachesStage("plan", options)
-        ? due
-        : await plannedStep(found, due, options, commands);
+    of.found = found;
+    const step = found === null ? EXTRACT : await plannedStep(of, found);
     // Refused options are not saved.
     if (!saved && found !== null) await saveDecisions(options);
     saved = found !== null;
@@ -85,7 +82,7 @@ export async function runStages(
     if (position === before)
       throw gate(`${stageOf(step) ?? step.command} succeeded, but must be repeated`);
     before = position;
-    const ended = await continueRun(of, found, step);
+    const ended = await continueRun(of, step);
     if (ended !== null) return ended;
   }
 }
@@ -101,11 +98,8 @@ async function foundAt(path: string): Promise<FoundRun | null> {
 }
 
 /** @returns null to continue */
-async function continueRun(
-  of: RunProgress,
-  found: FoundRun | null,
-  step: NextStep,
-): Promise<RunEnd | null> {
+async function continueRun(of: RunProgress, step: NextStep): Promise<RunEnd | null> {
+  const { found, sink } = of;
   const stage = stageOf(step);
   if (stage === null || isDecision(step))
     throw gate(`the next step is your decision: ${found === null ? "" : nextOf(found.files)}`);
@@ -122,33 +116,27 @@ async function continueRun(
   const first = stage === "apply" && step.options === undefined;
   const overRest = found?.files.rest === true;
   if (first && overRest)
-    of.sink.report(
+    sink.report(
       "Over REST, check is skipped because it reads Ironic's database. apply has its own checks.",
     );
   const stages: readonly RunStage[] = first && !overRest ? ["check", "apply"] : [stage];
   for (const each of stages) {
     if (!reachesStage(each, of.options)) return { ended: "until", at: each, status: 0 };
     if (stage === "apply" && each === stages[0] && found !== null) await checkDeleted(found, step);
-    const ended = await runStage(of, found, each, step);
+    const ended = await runStage(of, each, step);
     if (ended !== null) return ended;
   }
   return null;
 }
 
-async function runStage(
-  of: RunProgress,
-  found: FoundRun | null,
-  stage: RunStage,
-  step: NextStep,
-): Promise<RunEnd | null> {
-  const { options, sink } = of;
-  const run = found?.run ?? null;
+async function runStage(of: RunProgress, stage: RunStage, step: NextStep): Promise<RunEnd | null> {
+  const { options, sink, found } = of;
+  const { run = null, files } = found ?? {};
   await paused(options.pauseFile, sink);
   // A run that stops before apply stops no service and opens no window.
   const writes = reachesStage("apply", options);
   if (run !== null && writes && STAGES.indexOf(stage) >= STAGES.indexOf("check"))
     await inWindow(of, run);
-  const files = found?.files;
   const staged =
     options.staged || (files !== undefined && (files.handover !== null || wasEverStaged(files)));
   const overRest = ["check", "handover", "takeover"];
@@ -158,17 +146,17 @@ async function runStage(
   const seconds =
     found === null || "missing" in found.files.journal
       ? null
-      : (await expectedIn(found.run, found.files, stage, options.watch)).seconds;
+      : (await expectedIn(found, stage, options.watch)).seconds;
   sink.stage(stages, stages.indexOf(stage), seconds === null ? null : duration(seconds));
   if (run === null) sink.report(`${options.run} has no run yet. It begins with ${stage}.`);
   if (step.again !== undefined) sink.report(`${stage} is repeated: ${step.again}.`);
   const stopped: RunEnd = { ended: "stopped", at: stage, status: null };
   if (run !== null && !(await runHook(run, "before", stage, options.hookTimeout, sink)))
     return stopped;
-  const status = await recorded(run, stage, () => performed(of, found, stage, step));
+  const status = await recorded(run, stage, () => performed(of, stage, step));
   // If old readings prevented apply, the next step is determined again.
   if (status === null) return null;
-  if (stage === "apply") of.applied = available(found?.files.plan)?.sha256 ?? null;
+  if (stage === "apply") of.applied = available(files?.plan)?.sha256 ?? null;
   if ([130, 143].includes(status)) return { ...stopped, status };
   const fine = CONTINUES[stage] ?? (stage === "apply" && options.skipBlocked ? [0, 3] : [0]);
   if (!fine.includes(status)) return { ended: "gate", at: stage, status };
@@ -209,28 +197,23 @@ async function recorded(
 
 /** The next step, or plan if the options of the plan changed. @throws MigrationError N2I-E328 */
 async function plannedStep(
+  { options: runOptions, commands }: RunProgress,
   { run, files }: FoundRun,
-  step: NextStep | null,
-  argv: RunCommandOptions,
-  clients: CommandFunctions,
 ): Promise<NextStep | null> {
-  if ("missing" in files.plan) return step;
-  const planOptions = pick(argv, FOR_STAGES.plan);
-  const options: { readonly site?: string } = await clients.options("plan", {
-    run: argv.run,
-    ...planOptions,
-  });
-  const skipped = [argv.without ?? []].flat();
+  const step = stepOf(files);
+  // The plan's options are not needed before that stage.
+  if (!reachesStage("plan", runOptions) || "missing" in files.plan) return step;
+  const set = pick(runOptions, FOR_STAGES.plan);
+  const values = { run: runOptions.run, ...set };
+  const options: { readonly site?: string } = await commands.options("plan", values);
+  const skipped = [runOptions.without ?? []].flat();
   // A missing file is no decision. Only the command line can remove an option.
-  const changed = await changedOptions(
-    run,
-    options,
-    (name) => skipped.includes(name) || camel(name) in planOptions,
-  );
+  const isSet = (name: string): boolean => skipped.includes(name) || camel(name) in set;
+  const changed = await changedOptions(run, options, isSet);
   const { site = null } = files.plan;
   const isOther =
     options.site === undefined
       ? site !== null && skipped.includes("site")
       : (await (await loadMappings()).site(options.site)).sha256 !== site;
-  return planAnew(step, files, argv, isOther ? [...changed, "site"] : changed);
+  return planAnew(step, files, runOptions, isOther ? [...changed, "site"] : changed);
 }

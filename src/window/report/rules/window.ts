@@ -1,6 +1,6 @@
 import { counted, duration } from "../../../lib/text.ts";
 import { type TakeOverPace, USUAL_PACE } from "../../../model/handover.ts";
-import type { Unrehearsed } from "../../../model/rehearsal.ts";
+import type { Rehearsal, Unrehearsed } from "../../../model/rehearsal.ts";
 
 export interface RanCommand {
   /** With an option that changes its effect: `finish --undo`. */
@@ -15,18 +15,13 @@ export interface RanCommand {
   readonly by: string;
 }
 
-interface Rate {
-  readonly count: number;
-  readonly seconds: number;
-}
-
 export interface Measured {
   readonly ran: readonly RanCommand[];
   /** Rows that apply wrote, from the journal. */
-  readonly loaded: Rate | null;
+  readonly loaded: Rehearsal["loaded"];
   /** Rows that apply wrote on copies, from the last rehearsal, if any. */
-  readonly rehearsed?: Rate & { readonly nova: Unrehearsed };
-  readonly handed: Rate | null;
+  readonly rehearsed?: NonNullable<Rehearsal["loaded"]> & { readonly nova: Unrehearsed };
+  readonly handed: Rehearsal["loaded"];
 }
 
 interface Forecast {
@@ -80,14 +75,9 @@ function asBefore(name: string, ran: readonly RanCommand[]): WindowStep {
   const [longest] = ran
     .filter((one) => one.command === name && one.seconds !== null && complete.includes(one.status))
     .toSorted((one, other) => (other.seconds ?? 0) - (one.seconds ?? 0));
-  return longest === undefined
-    ? byCommand(name, null, "unknown", "not measured in this run")
-    : byCommand(
-        name,
-        longest.seconds,
-        "measured",
-        `measured ${minute(longest.at)} (the run's log)`,
-      );
+  if (longest === undefined) return byCommand(name, null, "unknown", "not measured in this run");
+  const source = `measured ${minute(longest.at)} (the run's log)`;
+  return byCommand(name, longest.seconds, "measured", source);
 }
 
 function byCommand(
@@ -278,7 +268,7 @@ export function clock({ from, to }: PlannedWindow, seconds: number): string {
 
 /** Text about the duration of the migration, and the latest times for a rollback. */
 export function nightText(steps: readonly NightStep[], window: PlannedWindow | null): string {
-  const [night = 0, back = 0] = [steps.at(-1)?.ends, steps.at(-1)?.back];
+  const { ends: night = 0, back = 0 } = steps.at(-1) ?? {};
   const hand = steps.reduce((sum, { by, seconds }) => sum + (by === "hand" ? seconds : 0), 0);
   const takes = `The night takes ${duration(night)}, including ${duration(hand)} of manual work. A rollback from its last step takes ${duration(back)}.`;
   if (window === null)
@@ -286,14 +276,15 @@ export function nightText(steps: readonly NightStep[], window: PlannedWindow | n
   const length = (window.to - window.from) * 60;
   const span = `${clock(window, 0)}-${clock({ ...window, from: window.to }, 0)}`;
   const over = Math.ceil((night - length) / 60);
-  const ends = `ends at ${clock(window, night)}`;
+  const ends = `it ends at ${clock(window, night)}`;
   const when =
     over > 0
-      ? `It does not fit into the window ${span}: it ${ends}, ${counted(over, "minute")} late.`
-      : `In the window ${span} it ${ends}.`;
+      ? `It does not fit into the window ${span}: ${ends}, ${counted(over, "minute")} late.`
+      : `In the window ${span} ${ends}.`;
   if (back > length) return `${takes} ${when} The window is too short for a rollback.`;
-  const last = `Begin the rollback at ${clock(window, -back)} at the latest.`;
-  return night + back > length
-    ? `${takes} ${when} ${last} The last steps end after that, so there is no time to roll them back.`
-    : `${takes} ${when} ${last}`;
+  const late =
+    night + back > length
+      ? " The last steps end after that, so there is no time to roll them back."
+      : "";
+  return `${takes} ${when} Begin the rollback at ${clock(window, -back)} at the latest.${late}`;
 }

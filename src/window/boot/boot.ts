@@ -42,7 +42,10 @@ export interface BootOptions {
   readonly keyFile?: string;
 }
 
-/** @returns also old TFTP services that machines use, by host, or null */
+/**
+ * @returns also old TFTP services that machines use, by host, or null
+ * @throws MigrationError N2I-E326 if there is nothing to verify
+ */
 export function boot(options: BootOptions, sink: Sink) {
   const { node, undo } = options;
   return inRun(options.run, "boot", { kind: "migration" }, async (run) => {
@@ -57,8 +60,11 @@ export function boot(options: BootOptions, sink: Sink) {
     };
     if (!undo) await noteTakeOver(header.target.release, options, sink);
     if (options.verify || options.plan) {
-      const read = options.verify ? verifyStaged : previewStaging;
-      const rows = await read(lines(), location);
+      const inspect = options.verify ? verifyStaged : previewStaging;
+      const rows: BootRow[] = [];
+      for await (const batch of regroup(machinesOf(lines()), 32))
+        rows.push(...(await Promise.all(batch.map((machine) => inspect(machine, location)))));
+      if (options.verify && rows.length === 0) throw new MigrationError("N2I-E326", NONE);
       return { rows, stopped: false, elsewhere: [], dhcp: null };
     }
     const dhcp = undo ? null : await oldServers(lines());
@@ -125,18 +131,11 @@ async function* machinesOf(plan: Lines): AsyncGenerator<readonly BootMachine[]> 
     });
 }
 
-async function previewStaging(plan: Lines, location: BootLocation): Promise<readonly BootRow[]> {
-  const rows: BootRow[] = [];
-  for await (const batch of regroup(machinesOf(plan), 32)) {
-    const inspected = batch.map(async (machine) => {
-      const position = await inspectBoot(machine, location);
-      const { is } = position;
-      const state = is === "other" ? "left" : is === "after" ? "ready" : "to stage";
-      return rowOf(position, state, machine);
-    });
-    rows.push(...(await Promise.all(inspected)));
-  }
-  return rows;
+async function previewStaging(machine: BootMachine, location: BootLocation): Promise<BootRow> {
+  const position = await inspectBoot(machine, location);
+  const { is } = position;
+  const state = is === "other" ? "left" : is === "after" ? "ready" : "to stage";
+  return rowOf(position, state, machine);
 }
 
 type MachineName = { readonly id: string; readonly bm_node_id?: number };
@@ -199,11 +198,15 @@ async function changeTree(
   });
 }
 
-/** Reads the tree as a machine would. @throws MigrationError N2I-E326 if it is empty */
+const NONE =
+  "no machine in the plan, or among those specified, has an instance that boots from this tree";
+
+/** Reads the tree as a machine would. */
 async function verifyStaged(
-  plan: Lines,
+  { request, ...machine }: BootMachine,
   { tree, served }: BootLocation,
-): Promise<readonly BootRow[]> {
+): Promise<BootRow> {
+  if ("reason" in request) return rowOf({ paths: [], ...request }, "left", machine);
   const server = {
     link: (path: string) => readLink(tree, path),
     size: (path: string) => sizeOf(tree, path),
@@ -212,21 +215,7 @@ async function verifyStaged(
       return content.kind === "text" ? content.text : null;
     },
   };
-  const rows: BootRow[] = [];
-  for await (const batch of machinesOf(plan))
-    for (const { request, ...machine } of batch) {
-      const wrong =
-        "reason" in request
-          ? [request.reason]
-          : await stumbles(request.required, server, [served, tree.root]);
-      const broken = "reason" in request ? "left" : "stumbles";
-      const state = wrong.length > 0 ? broken : "ready";
-      rows.push(rowOf({ paths: [], reason: wrong.join("; ") || null }, state, machine));
-    }
-  if (rows.length === 0)
-    throw new MigrationError(
-      "N2I-E326",
-      "no machine in the plan, or among those specified, has an instance that boots from this tree",
-    );
-  return rows;
+  const wrong = await stumbles(request.required, server, [served, tree.root]);
+  const reason = wrong.join("; ") || null;
+  return rowOf({ paths: [], reason }, reason === null ? "ready" : "stumbles", machine);
 }

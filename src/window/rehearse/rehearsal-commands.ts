@@ -28,20 +28,19 @@ interface RehearsalJob {
   readonly sink: Sink;
 }
 
-interface Rehearsed {
-  readonly stages: RehearsedStage[];
-  readonly refusals: RehearsedRefusal[];
-  loaded: Rehearsal["loaded"];
-  as_before: Rehearsal["as_before"];
-  /** Refusals of apply that the rehearsal overrides. */
-  readonly allowed: Partial<ApplyOptions>;
+function newRehearsed() {
+  return {
+    ...{ stages: [] as RehearsedStage[], refusals: [] as RehearsedRefusal[] },
+    loaded: null as Rehearsal["loaded"],
+    as_before: null as Rehearsal["as_before"],
+    /** Refusals of apply that the rehearsal overrides. */
+    allowed: {} as Partial<ApplyOptions>,
+  };
 }
 
-interface Ran {
-  readonly rows: number;
-  readonly seconds: number | null;
-  readonly result: string;
-}
+type Rehearsed = ReturnType<typeof newRehearsed>;
+
+type Ran = Pick<RehearsedStage, "rows" | "result"> & { readonly seconds: number | null };
 
 export const DONE = "done";
 
@@ -59,28 +58,27 @@ const OVERRIDES: {
   "N2I-E307": { options: { powerMaxAge: Number.MAX_VALUE }, how: "with the old readings" },
 };
 
+const STAGES = [
+  ...[["apply", load] as const, ["verify", compared] as const, ["rollback", taken] as const],
+  ...[["apply again", load] as const, ["verify again", compared] as const],
+] as const;
+
 /** Runs the commands until one refuses. @returns null if it was stopped */
 export async function executeAll(job: RehearsalJob): Promise<Rehearsed | null> {
-  const rehearsed: Rehearsed = {
-    ...{ stages: [], refusals: [], loaded: null, as_before: null, allowed: {} },
-  };
+  const rehearsed = newRehearsed();
+  const { stages, refusals } = rehearsed;
   const before = await job.digest();
-  const stages: readonly (readonly [string, () => Promise<Ran | null>])[] = [
-    ["apply", () => load(job, rehearsed)],
-    ["verify", () => compared(job)],
-    ["rollback", () => taken(job)],
-    ["apply again", () => load(job, rehearsed)],
-    ["verify again", () => compared(job)],
-  ];
-  for (const [stage, work] of stages) {
+  for (const [stage, work] of STAGES) {
     const began = Date.now();
-    const ran = await work().catch((cause: unknown) => refusedAt(stage, cause, rehearsed));
+    const ran = await work(job, rehearsed).catch((cause: unknown) =>
+      refusedAt(stage, cause, rehearsed),
+    );
     if (ran === null) return null;
     const seconds = (Date.now() - began) / 1000;
     const rate = ran.seconds === null || ran.seconds <= 0 ? null : ran.rows / ran.seconds;
     const { rows, result } = ran;
-    rehearsed.stages.push({ stage, seconds, machines: job.machines, rows, rate, result });
-    if (rehearsed.refusals.some((refusal) => refusal.stage === stage && refusal.went_on === null))
+    stages.push({ stage, seconds, machines: job.machines, rows, rate, result });
+    if (refusals.some((refusal) => refusal.stage === stage && refusal.went_on === null))
       return rehearsed;
     if (stage === "apply")
       rehearsed.loaded = ran.seconds === null ? null : { count: rows, seconds: ran.seconds };
@@ -104,14 +102,20 @@ function withoutHalf(cause: unknown): unknown {
   return isHalf && cause.cause instanceof MigrationError ? withoutHalf(cause.cause) : cause;
 }
 
-async function load(job: RehearsalJob, rehearsed: Rehearsed): Promise<Ran | null> {
+async function load(job: RehearsalJob, { refusals, allowed }: Rehearsed): Promise<Ran | null> {
   const options = { ...job.options, afterFinish: false };
   const from = (await entriesOf(job)).length;
   const rows = createSeveral();
   const sink = within(job, rows);
   const tried = (): ReturnType<typeof apply> =>
-    apply({ ...options, ...rehearsed.allowed }, UNWATCHED, sink).catch((cause: unknown) => {
-      if (!continuesAfter(cause, rehearsed)) throw cause;
+    apply({ ...options, ...allowed }, UNWATCHED, sink).catch((cause: unknown) => {
+      const on = cause instanceof MigrationError ? OVERRIDES[cause.code] : undefined;
+      // The same refusal ends the rehearsal the second time.
+      if (!(cause instanceof MigrationError) || on === undefined) throw cause;
+      const { code, message, fix } = cause;
+      if (refusals.some((refusal) => refusal.code === code)) throw cause;
+      refusals.push({ stage: "apply", code, message, fix, went_on: on.how });
+      Object.assign(allowed, on.options);
       return tried();
     });
   const applied = await tried();
@@ -122,17 +126,6 @@ async function load(job: RehearsalJob, rehearsed: Rehearsed): Promise<Ran | null
     ...{ rows: written?.count ?? 0, seconds: written?.seconds ?? null },
     result: failed > 0 ? `${counted(failed, "machine")} failed` : equal ? DONE : unplanned(rows),
   };
-}
-
-/** Whether a rehearsal continues after a refusal. The same refusal ends it the second time. */
-function continuesAfter(cause: unknown, { refusals, allowed }: Rehearsed): boolean {
-  if (!(cause instanceof MigrationError)) return false;
-  const { code, message, fix } = cause;
-  const on = OVERRIDES[code];
-  if (on === undefined || refusals.some((refusal) => refusal.code === code)) return false;
-  refusals.push({ stage: "apply", code, message, fix, went_on: on.how });
-  Object.assign(allowed, on.options);
-  return true;
 }
 
 async function compared(job: RehearsalJob): Promise<Ran> {
@@ -151,10 +144,9 @@ async function taken(job: RehearsalJob): Promise<Ran | null> {
   const options = { ...job.options, all: true, afterFinish: false };
   const [from, began] = [(await entriesOf(job)).length, Date.now()];
   let skipped = 0;
-  const reportSkipped = (rows: { readonly length: number }): void => {
+  const ended = await migrationBack(options, UNWATCHED).back(within(job), (rows) => {
     skipped += rows.length;
-  };
-  const ended = await migrationBack(options, UNWATCHED).back(within(job), reportSkipped);
+  });
   if (ended === null) return null;
   const batches = batchesOf((await entriesOf(job)).slice(from), IRONIC, ...NOVA_NAMES);
   const rows = batches.reduce((sum, entry) => sum + (entry.do === "undone" ? entry.removed : 0), 0);
@@ -176,7 +168,7 @@ function within(
   rows: ReturnType<typeof createSeveral> = createSeveral(),
 ): Sink {
   const silent = (): void => undefined;
-  const silently = (): Promise<void> => Promise.resolve();
+  const silently = async (): Promise<void> => undefined;
   const { list } = verdictsTo(sink, (verdict) => rows.add(nameOfRow(verdict)));
   return {
     ...{ report: silent, result: silent, note: silent, stage: silent, askable: silent },

@@ -37,22 +37,16 @@ export function endOf({ refusals, held: passed, stages, nova }: Rehearsal): numb
   return failed ? EXIT_STATUS.partial.status : EXIT_STATUS.differs.status;
 }
 
-export function rehearsedText(
-  { at, plan, held: passed, stages, refusals, nova }: Rehearsal,
-  present: string | null,
-): string {
+export function rehearsedText(rehearsal: Rehearsal, present: string | null): string {
+  const { at, plan, held: passed, stages, refusals, nova } = rehearsal;
   if (plan !== present) return `${at}, for a different plan: rehearse this plan`;
-  if (!passed) {
-    const wrong = stages.filter(({ result }) => result !== "done");
-    const causes = [
-      ...refusals.map(({ stage, code }) => `${stage} would be refused (${code})`),
-      ...wrong.flatMap(({ stage, result }) =>
-        result.startsWith("refused") ? [] : [`${stage} ${result}`],
-      ),
-    ];
-    return `${at}, failed: ${causes.join("; ") || "the copy was not as before after the rollback"}`;
-  }
-  return `${at}, held${butFor(nova)}: ${stageTimes(stages).join(", ")}`;
+  if (passed) return `${at}, held${butFor(nova)}: ${stageTimes(stages).join(", ")}`;
+  const wrong = stages.filter(({ result }) => !/^(done$|refused)/.test(result));
+  const causes = [
+    ...refusals.map(({ stage, code }) => `${stage} would be refused (${code})`),
+    ...wrong.map(({ stage, result }) => `${stage} ${result}`),
+  ];
+  return `${at}, failed: ${causes.join("; ") || "the copy was not as before after the rollback"}`;
 }
 
 /** The durations of the first stages that were not refused. */

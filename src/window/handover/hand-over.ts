@@ -147,7 +147,9 @@ export function handOverPart(
 }
 
 /** Puts machines that this run handed over into maintenance. Changes of a conductor are kept. */
-export function restagePart(handover: Pick<Handover, "observe" | "stage">): HandOverPart {
+export function restagePart(
+  handover: Pick<Handover, "observe" | "stage">,
+): HandOverPart & { readonly rate?: () => number | null } {
   const inspect: HandOverPart["inspect"] = async (changes) => {
     const observed = await handover.observe(changes.map(({ id }) => id));
     return changes.map((node) => stagedAgain(node, observed.get(node.id)));

@@ -1,4 +1,5 @@
-import { type Ending, runWindow, type WindowEnd, type WindowSession } from "../../engine/window.ts";
+import type { Direction } from "../../engine/part.ts";
+import { type Ending, runWindow, type WindowSession } from "../../engine/window.ts";
 import { ONE_BY_ONE, type Pace } from "../../engine/window-part.ts";
 import { logFaults } from "../../lib/quotes.ts";
 import { counted } from "../../lib/text.ts";
@@ -13,7 +14,6 @@ import {
   type VerifyRequest,
 } from "../../migrate/verify/verify.ts";
 import { HAND_OVER, type Handover, type Trouble } from "../../model/handover.ts";
-import type { Release } from "../../model/ironic/target.ts";
 import { closing, openRole } from "../../run/databases.ts";
 import { checkWindow } from "../../run/files/window-file.ts";
 import { checkNotFinished } from "../../run/finished.ts";
@@ -23,7 +23,6 @@ import { selectionOf } from "../../run/scope.ts";
 import { listFaults, logsAt } from "../../run/service-logs.ts";
 import { withLocked } from "../../run/session.ts";
 import type { Progress, Sink } from "../../run/sink.ts";
-import type { Database } from "../../systems/database/open.ts";
 import { lockTarget } from "../../systems/database/target-lock.ts";
 import { fieldNames } from "../../systems/ironic-db/current.ts";
 import { createHandover } from "../../systems/ironic-db/handover.ts";
@@ -74,7 +73,9 @@ export function handover(options: HandoverOptions, pace: Pace, sink: Sink) {
           options.node === undefined ? loadable(counts) : undefined,
           (progress) => {
             const releasing = { ...session, ...handing, progress };
-            return undo ? restage(nodes, releasing, lockWait) : release(nodes, releasing, pace);
+            return undo
+              ? release("back", nodes, releasing, { ...ONE_BY_ONE, lockWait: lockWait * 1000 })
+              : release("forward", nodes, releasing, pace);
           },
           undo
             ? ({ made: machines }) => `${counted(machines, "machine")} staged again`
@@ -114,83 +115,61 @@ interface Releasing extends WindowSession {
 type HandedOver = Awaited<ReturnType<typeof release>>;
 
 /**
- * Hands staged machines over in plan order and waits until a conductor has each. Safe to repeat,
- * because rows show the released machines.
- * @throws MigrationError if it fails before the first release. Later failures are in `broke`
+ * Hands staged machines over in plan order and waits until a conductor has each. Back: puts
+ * released machines into maintenance again. Safe to repeat, because rows show the released machines.
+ * @throws MigrationError if it fails before the first change. Later failures are in `broke`
  */
 export async function release(
+  direction: Direction,
   plan: AsyncIterable<readonly PlannedNode[]>,
   releasing: Releasing,
   pace: Pace,
 ) {
-  let rate = (): number | null => null;
-  const tally = tallyOf((machines, more) => releasing.progress(machines, more, rate()));
-  const { handover, clock } = releasing;
-  const began = clock.now();
-  const health = await createConductorHealth(handover, releasing.logs);
-  const around = { now: clock.now, notice: tally.notice };
-  const part = handOverPart(handover, health, around, pace.deadline / 1000);
-  ({ rate } = part);
-  const leg = { part, command: "handover", changes: () => plan, pace };
-  const handed = tally.end(await runWindow("forward", leg, releasing, tally.ends));
-  const minutes = (clock.now() - began) / 60_000;
-  const perMinute = rate() === null ? null : (handed.made - handed.waiting) / minutes;
-  return { ...handed, perMinute };
-}
-
-/**
- * Puts released machines into maintenance again. Safe to repeat.
- * @throws MigrationError if it fails before the first change. Later failures are in `broke`
- * @param lockWait seconds to wait for conductors' locks
- */
-export async function restage(
-  plan: AsyncIterable<readonly PlannedNode[]>,
-  releasing: Releasing,
-  lockWait: number,
-): Promise<HandedOver> {
-  const tally = tallyOf(releasing.progress);
-  const part = restagePart(releasing.handover);
-  const pace = { ...ONE_BY_ONE, lockWait: lockWait * 1000 };
-  const leg = { part, command: "handover --undo", changes: () => plan, pace };
-  const handed = tally.end(await runWindow("back", leg, releasing, tally.ends));
-  // A conductor's errors about a staged machine no longer matter.
-  return { ...handed, noted: [], perMinute: null };
-}
-
-function tallyOf(progress: Releasing["progress"]) {
+  const { handover, clock, logs } = releasing;
+  const undo = direction === "back";
   /** Failed, or skipped during undo. */
   const trouble: Trouble[] = [];
   /** Handed over, with an error of a conductor to check. */
   const noted: Trouble[] = [];
   const notices: string[] = [];
-  /** Handed over, including earlier runs of the command. */
-  let done = 0;
-  /** In `trouble`, and failed before. */
-  let before = 0;
-  let [inMaintenance, last] = [0, 0];
+  /** `done` includes earlier runs of the command. `before` are in `trouble`, and failed before. */
+  let [done, before, inMaintenance, last] = [0, 0, 0, 0];
+  const began = clock.now();
+  const progress = (text?: string): void => releasing.progress(last, text, part.rate?.());
+  const notice = (text: string): void => {
+    notices.push(text);
+    progress(text);
+  };
+  const part: ReturnType<typeof restagePart> = undo
+    ? restagePart(handover)
+    : handOverPart(
+        handover,
+        await createConductorHealth(handover, logs),
+        { now: clock.now, notice },
+        pace.deadline / 1000,
+      );
+  const ends = ({ change, position, found, completed }: Ending<PlannedNode, HandOverPosition>) => {
+    const { id: uuid, bm_node_id } = change;
+    const { is, judged, log } = position;
+    const row = { ...judged, uuid, bm_node_id, ...(log.length > 0 && { log }) };
+    if (is !== "after") trouble.push(row);
+    else if (judged.state === "held") inMaintenance += 1;
+    else done += 1;
+    // A conductor's errors about a machine that is staged again no longer matter.
+    if (is === "after" && judged.state !== "held" && judged.reason !== null && !undo)
+      noted.push(row);
+    if (is === "other" && found) before += 1;
+    last = completed;
+    progress();
+  };
+  const leg = { part, command: undo ? "handover --undo" : "handover", changes: () => plan, pace };
+  const end = await runWindow(direction, leg, releasing, ends);
+  const { made, inProgress: waiting, stopped, broke } = end;
+  const minutes = (clock.now() - began) / 60_000;
+  const perMinute = (part.rate?.() ?? null) === null ? null : (made - waiting) / minutes;
   return {
-    notice(text: string): void {
-      notices.push(text);
-      progress(last, text);
-    },
-    ends(ending: Ending<PlannedNode, HandOverPosition>): void {
-      const { id: uuid, bm_node_id } = ending.change;
-      const { is, judged, log } = ending.position;
-      const row = { ...judged, uuid, bm_node_id, ...(log.length > 0 && { log }) };
-      if (is !== "after") trouble.push(row);
-      else if (judged.state === "held") inMaintenance += 1;
-      else {
-        done += 1;
-        if (judged.reason !== null) noted.push(row);
-      }
-      if (is === "other" && ending.found) before += 1;
-      last = ending.completed;
-      progress(last);
-    },
-    end: ({ made, inProgress, stopped, broke }: WindowEnd) => ({
-      ...{ made, done, inMaintenance, waiting: inProgress, trouble, noted, before, notices },
-      ...{ stopped, broke },
-    }),
+    ...{ made, done, inMaintenance, waiting, trouble, noted, before, notices, stopped, broke },
+    perMinute,
   };
 }
 
@@ -219,7 +198,13 @@ export async function verifyTakeover(request: TakeoverRequest, sink: Sink) {
     const states = noStates();
     const nodes = plannedNodes(plan.lines(), () => true);
     const handover = createHandover(database, release);
-    const missingFields = missingFieldsIn(database, release);
+    const missingFields = async (batch: readonly PlannedNode[]) => {
+      const ids = batch.map(({ id }) => id);
+      const filled = await fieldNames(database, release, ids);
+      const missing = ({ id, row, root }: PlannedNode) =>
+        missingKeys(release.doc, row, root ?? null, filled.get(id) ?? new Set());
+      return new Map(batch.map((node) => [node.id, missing(node)]));
+    };
     await sink.list("states", observe(nodes, handover, states, request.allRows, missingFields));
     if (Object.values(states).every((count) => count === 0)) throw nothingLoads(plan.footer.footer);
     const faults =
@@ -229,17 +214,4 @@ export async function verifyTakeover(request: TakeoverRequest, sink: Sink) {
     const accept = (logged: string): Promise<void> => acceptLogs(opened, "takeover", logged, sink);
     return { states, logs: logs.length, faults, equal, accept };
   });
-}
-
-function missingFieldsIn(database: Database, release: Release) {
-  return async (batch: readonly PlannedNode[]) => {
-    const ids = batch.map(({ id }) => id);
-    const filled = await fieldNames(database, release, ids);
-    return new Map(
-      batch.map(({ id, row, root }) => [
-        id,
-        missingKeys(release.doc, row, root ?? null, filled.get(id) ?? new Set()),
-      ]),
-    );
-  };
 }

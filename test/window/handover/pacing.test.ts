@@ -61,7 +61,7 @@ function conductors(
   return {
     ...{ world, all, silent },
     run: (pace: Partial<Pace> = {}, progress: Progress = () => undefined) =>
-      release(world.plan(), { ...world.releasing(), progress }, { ...PACE, ...pace }),
+      release("forward", world.plan(), { ...world.releasing(), progress }, { ...PACE, ...pace }),
   };
 }
 

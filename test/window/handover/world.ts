@@ -62,7 +62,7 @@ export function ironic(count: number, { takes, says = {} }: Nature) {
     for (const { work } of due) work();
     return Promise.resolve();
   };
-  const releasing = (): Parameters<typeof release>[1] => ({
+  const releasing = (): Parameters<typeof release>[2] => ({
     journal: { entries: () => entries, append: async (entry) => void entries.push(entry) },
     ...{ handover, clock: { now: () => now, sleep }, now: () => new Date(now).toISOString() },
     ...{ by: "a test", stopping: () => false, logs: [log], progress: () => {} },

@@ -91,7 +91,16 @@ function link(
     return parseRule(found.value, (reason) => refuse(found.line, `rule ${name}: ${reason}`));
   };
   const base = Object.assign({}, ...requests.map((one) => one.inCode)) as RequestedRule["inCode"];
-  const roots = new Map(requests.map((one) => [one.names[0], inForce(one, understood)]));
+  /** The newest name in the file applies. An older rule that only names the newest is skipped. */
+  const inForce = ({ names, inCode: defaults }: RequestedRule): Expression | undefined => {
+    const [today] = names;
+    for (const name of names) {
+      const rule = understood(name);
+      if (rule !== undefined && (name === today || rule.alias !== today)) return rule;
+    }
+    return inCode(today, defaults);
+  };
+  const roots = new Map(requests.map((one) => [one.names[0], inForce(one)]));
   const visit = (name: string, by: readonly string[]): void => {
     const line = written.get(by.at(-1) ?? "")?.line ?? 1;
     if (by.includes(name))
@@ -107,20 +116,6 @@ function link(
   // Nova evaluates it per caller before every rule, without is_admin, so this is not a circle.
   if ([...rules.values()].some(({ admin }) => admin)) visit(ADMIN, []);
   return rules;
-}
-
-/** The newest name in the file applies. An older rule that only names the newest is skipped. */
-function inForce(
-  { names: [today, ...older], inCode: defaults }: RequestedRule,
-  understood: (name: string) => Expression | undefined,
-): Expression | undefined {
-  const found = understood(today);
-  if (found !== undefined) return found;
-  for (const name of older) {
-    const rule = understood(name);
-    if (rule !== undefined && rule.alias !== today) return rule;
-  }
-  return inCode(today, defaults);
 }
 
 const OWNER = "is_admin:True or project_id:%(project_id)s";

@@ -17,7 +17,6 @@ import { nameOfRow, type PlanCounts } from "../../model/artefact.ts";
 import { type DatabaseAddress, differences } from "../../model/database.ts";
 import type { BmInterface, Machine, SnapshotLine } from "../../model/machine.ts";
 import { isLeaseTable, LEASE_TABLES } from "../../model/nova/leases.ts";
-import type { PlannedMachine } from "../../model/plan.ts";
 import type { Seal } from "../../model/secret.ts";
 import { closing, openRole } from "../../run/databases.ts";
 import { readJournal } from "../../run/files/journal.ts";
@@ -84,7 +83,11 @@ async function failedConditions(
   // verify itself lists them.
   const collecting = verdictsTo(sink, (verdict) => rows.add(nameOfRow(verdict)));
   const verified = await verifyRun(verifyOptions, collecting);
-  const out = notLoaded(plan.footer.footer, await skippedIn(plan.lines()));
+  let skipped = 0;
+  for await (const batch of plan.lines())
+    for (const { verdict, state } of batch)
+      if (verdict === "skipped" && state.row !== "deleted") skipped += 1;
+  const out = notLoaded(plan.footer.footer, skipped);
   const staged = waiting(await handoverOf(plan, entries), verified.tally);
   const wrong = differing(isEqual(verified), rows, hasNova && novaDb === undefined);
   const changed = await changedSinceExtract(snapshot.lines(), bm, seal);
@@ -128,15 +131,6 @@ async function runningLegacy(hasNova: boolean, novaDb?: string): Promise<string 
     const running = runningComputes(beats, beats);
     return running.length === 0 ? null : `nova-compute reported from ${listed(running, NAMES)}`;
   });
-}
-
-/** Machines that the site document skips, without deleted ones. */
-async function skippedIn(lines: AsyncIterable<readonly PlannedMachine[]>): Promise<number> {
-  let skipped = 0;
-  for await (const batch of lines)
-    for (const { verdict, state } of batch)
-      if (verdict === "skipped" && state.row !== "deleted") skipped += 1;
-  return skipped;
 }
 
 /** Machines and interfaces of nova_bm that differ from the snapshot. */

@@ -19,7 +19,6 @@ import {
   awayOf,
   type HandedCounts,
   type NovaState,
-  type RemainingRows,
   type RunFiles,
   type TakenBack,
   takenBack,
@@ -77,22 +76,6 @@ export function createHandover(sha256: string, journal: Entries) {
   };
 }
 
-/** Changed rows that a rollback of these machines would find in Nova, according to the journal. */
-async function remainingRowsOf(
-  run: RunFolder,
-  entries: Entries,
-  machines: TakenBack,
-): Promise<RemainingRows> {
-  const all = machines === "all";
-  const selects = ({ machine }: NovaStep) => all || machines.has(machine ?? "");
-  const files = await novaPlans(run);
-  let rows = 0;
-  for (const file of files)
-    for (const leg of NOVA_LEGS)
-      rows += await countBack(novaJournalled(leg, file), entries, { selects });
-  return { rows, machines };
-}
-
 /** The plan's steps on Nova, and their progress. Null if there were none. */
 async function novaStateOf(
   run: RunFolder,
@@ -102,9 +85,17 @@ async function novaStateOf(
 ): Promise<NovaState | null> {
   const novaFiles = plan === null ? null : await novaPlanOf(run, plan);
   if (novaFiles === null && plansOf(entries, ...NOVA_NAMES).length === 0) return null;
-  const remaining =
-    back === null ? null : await orMissingReason(() => remainingRowsOf(run, entries, back));
-  return { plan: novaFiles, entries, ...(remaining !== null && { remaining }) };
+  if (back === null) return { plan: novaFiles, entries };
+  const selects = ({ machine }: NovaStep) => back === "all" || back.has(machine ?? "");
+  // Changed rows that a rollback of these machines would find in Nova, according to the journal.
+  const remaining = await orMissingReason(async () => {
+    let rows = 0;
+    for (const file of await novaPlans(run))
+      for (const leg of NOVA_LEGS)
+        rows += await countBack(novaJournalled(leg, file), entries, { selects });
+    return { rows, machines: back };
+  });
+  return { plan: novaFiles, entries, remaining };
 }
 
 /** The contents of a run's folder. @param handover of a staged load. Default: from the plan */

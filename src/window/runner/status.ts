@@ -19,7 +19,11 @@ import { endOf, loadOf, machinesNotInIronic, nextOf } from "./pipeline.ts";
 
 /** The facts of a run by stage from its files alone, and the next step. */
 export function statusOf(files: RunFiles) {
-  const { snapshot, plan, rehearsal, journal, handover, nova, boot, finish, rows } = files;
+  const { snapshot, plan, rehearsal, journal, handover, nova, boot, finish, rows, verified } =
+    files;
+  const { staged = 0, released = 0 } = available(handover) ?? {};
+  const isFinished = endOf(files) !== null;
+  const ended = verified?.final === true || isFinished;
   const taken = available(snapshot);
   const planned = available(plan)?.sha256 ?? null;
   const fields: { readonly [stage: string]: string } = {
@@ -62,9 +66,26 @@ export function statusOf(files: RunFiles) {
         }),
       }),
   };
+  /** Undone before a rollback, which refuses after finish and skips released machines. */
+  const back: readonly { readonly command: NextCommand; readonly tftpRoot?: string }[] = [
+    ...(isFinished ? [{ command: "finish" as const }] : []),
+    ...(released > 0 ? [{ command: "handover" as const }] : []),
+    ...Array.from(available(boot)?.keys() ?? [], (tftpRoot) => ({
+      command: "boot" as const,
+      tftpRoot,
+    })),
+  ];
   return {
     ...{ fields, next: nextOf(files), excluded: machinesNotInIronic(files) },
-    ...{ status: currentStateOf(files), back: backFirst(files) },
+    ...{
+      status: {
+        load: loadedOf(files, ended),
+        staged: staged - released,
+        verified: verifiedOf(verified),
+        ended,
+      } satisfies CurrentState,
+      back,
+    },
   };
 }
 
@@ -112,31 +133,6 @@ function appliedText(entries: Entries, loadedRows: RunFiles["rows"]): string {
   const plans = plansOf(entries, IRONIC);
   const parts = plans.map((sha256) => doneText(entries, [IRONIC], sha256, "created"));
   return [...parts, loadedRowsText(loadedRows) ?? []].flat().join("; ") || "nothing was loaded";
-}
-
-/** The progress of a run with its plan, from its files alone. */
-function currentStateOf(files: RunFiles): CurrentState {
-  const { handover, verified } = files;
-  const { staged = 0, released = 0 } = available(handover) ?? {};
-  const ended = verified?.final === true || endOf(files) !== null;
-  const load = loadedOf(files, ended);
-  return { load, staged: staged - released, verified: verifiedOf(verified), ended };
-}
-
-/**
- * Commands to undo before a rollback, which refuses after finish and skips released machines. For
- * boot, one for each tree.
- */
-function backFirst(
-  files: RunFiles,
-): readonly { readonly command: NextCommand; readonly tftpRoot?: string }[] {
-  const { released = 0 } = available(files.handover) ?? {};
-  const trees = available(files.boot)?.keys() ?? [];
-  return [
-    ...(endOf(files) === null ? [] : [{ command: "finish" as const }]),
-    ...(released > 0 ? [{ command: "handover" as const }] : []),
-    ...Array.from(trees, (tftpRoot) => ({ command: "boot" as const, tftpRoot })),
-  ];
 }
 
 /** Also checks Nova's rows, and rows that a rollback left. */

@@ -39,15 +39,8 @@ function groupOf({ conductor_group }: Row): string {
   return typeof conductor_group === "string" ? conductor_group.toLowerCase() : "";
 }
 
-/** Conductors that failed or started between two readings, one sentence each. */
-function changes(before: SuccessorServices, now: SuccessorServices): readonly string[] {
-  const living = ({ conductors }: SuccessorServices): ReadonlySet<string> =>
-    new Set(conductors.filter(({ alive }) => alive).map(({ hostname }) => hostname));
-  const [then, here] = [living(before), living(now)];
-  return [
-    ...[...then].filter((host) => !here.has(host)).map((host) => `conductor ${host} died`),
-    ...[...here].filter((host) => !then.has(host)).map((host) => `conductor ${host} is alive`),
-  ];
+function living({ conductors }: SuccessorServices): readonly string[] {
+  return conductors.filter(({ alive }) => alive).map(({ hostname }) => hostname);
 }
 
 function hosts(conductors: readonly Conductor[]): string {
@@ -66,9 +59,13 @@ export async function createConductorHealth(at: Pick<Handover, "service">, logs:
   return {
     /** Reads conductors and logs. Returns new messages about all machines. */
     async inspect(watched: Pick<ReadonlyMap<string, Row>, "has">): Promise<readonly string[]> {
-      const now = await at.service();
-      const news = [...changes(service, now)];
-      service = now;
+      const before = living(service);
+      service = await at.service();
+      const now = living(service);
+      const news = [
+        ...before.filter((host) => !now.includes(host)).map((host) => `conductor ${host} died`),
+        ...now.filter((host) => !before.includes(host)).map((host) => `conductor ${host} is alive`),
+      ];
       for (const log of logs)
         for (const line of quotes.add(await log.read(), watched))
           news.push(`takeover of all machines fails: ${line}`);

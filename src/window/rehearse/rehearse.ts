@@ -134,8 +134,8 @@ function rehearsedNova(
   { novaDb, novaApiDb }: RehearseOptions,
 ): Rehearsal["nova"] {
   const rows = files === null ? 0 : stepsOf(files.counts);
-  const needsApi = files?.header.api !== undefined && novaApiDb === undefined;
-  if (rows === 0 || (novaDb !== undefined && !needsApi)) return { rows, left: 0, why: null };
+  const apiMissing = files?.header.api !== undefined && novaApiDb === undefined;
+  if (rows === 0 || (novaDb !== undefined && !apiMissing)) return { rows, left: 0, why: null };
   const missing = novaDb === undefined ? "--nova-db" : "--nova-api-db";
   return { rows, left: rows, why: `${missing} is not specified` };
 }

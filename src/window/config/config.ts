@@ -264,13 +264,11 @@ export function desiredSettings(
   const { release, exactFilters, part } = request;
   const releases = releaseNames();
   const at = releases.indexOf(release);
-  const holds = ({ since, until }: { readonly since?: string; readonly until?: string }) =>
-    (since === undefined || releases.indexOf(since) <= at) &&
-    (until === undefined || at <= releases.indexOf(until));
   const ofIronic = part === "conductor";
-  const isRequested = (
-    one: Parameters<typeof holds>[0] & { readonly part?: SettingsPart },
-  ): boolean => holds(one) && (one.part === "conductor") === ofIronic;
+  const isRequested = (one: Pick<Setting, "since" | "until"> & Partial<Pick<Setting, "part">>) =>
+    (one.since === undefined || releases.indexOf(one.since) <= at) &&
+    (one.until === undefined || at <= releases.indexOf(one.until)) &&
+    (one.part === "conductor") === ofIronic;
   const all = doc.settings.filter(isRequested);
   if (!ofIronic && exactFilters && !all.some(({ only }) => only === "exact-filters"))
     throw new MigrationError(

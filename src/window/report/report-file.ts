@@ -1,5 +1,5 @@
 import { createReadStream, readFileSync } from "node:fs";
-import { type FileHandle, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { MigrationError, systemCode } from "../../lib/error.ts";
 import { notRead, notWritten } from "../../lib/files/failure.ts";
@@ -21,16 +21,18 @@ const REPORT_START =
 export async function writeReport(
   run: string,
   output: string | undefined,
-  text: AsyncIterable<string> | Iterable<string>,
+  text: Pieces,
 ): Promise<string> {
+  const write = async (path: string): Promise<string> => {
+    await (await tempOf(path, text)).commit();
+    return path;
+  };
   // Other commands remove partial files in a run, so none may be running.
   if (output === undefined)
-    return inRun(run, "report", { kind: "migration" }, ({ path }) =>
-      write(pathOf(path, output), text),
-    );
+    return inRun(run, "report", { kind: "migration" }, ({ path }) => write(pathOf(path, output)));
   const path = pathOf(run, output);
   await checkName(path);
-  return write(path, text);
+  return write(path);
 }
 
 function pathOf(run: string, output: string | undefined): string {
@@ -44,10 +46,8 @@ export function openParts(output: string | undefined) {
   let temp: Awaited<ReturnType<typeof createTemp>> | null = null;
   return {
     /** @throws MigrationError N2I-E120 */
-    async keep({ path: run }: RunFolder, pieces: AsyncIterable<string>): Promise<void> {
-      const path = pathOf(run, output);
-      temp = await createTemp(dirname(path), basename(path));
-      await writeInto(temp.handle, path, pieces);
+    async keep({ path: run }: RunFolder, pieces: Pieces): Promise<void> {
+      temp = await tempOf(pathOf(run, output), pieces);
     },
     /** The kept text, in order. */
     async *pieces(): AsyncGenerator<string> {
@@ -58,27 +58,18 @@ export function openParts(output: string | undefined) {
   };
 }
 
-async function writeInto(
-  handle: FileHandle,
-  path: string,
-  text: AsyncIterable<string> | Iterable<string>,
-): Promise<void> {
+type Pieces = AsyncIterable<string> | Iterable<string>;
+
+/** A temporary file next to the path, with this text. */
+async function tempOf(path: string, text: Pieces) {
+  const temp = await createTemp(dirname(path), basename(path));
   try {
-    for await (const piece of text) await handle.writeFile(piece);
+    for await (const piece of text) await temp.handle.writeFile(piece);
   } catch (cause) {
+    await temp.drop();
     throw notWritten(path, cause);
   }
-}
-
-async function write(to: string, text: AsyncIterable<string> | Iterable<string>): Promise<string> {
-  const temp = await createTemp(dirname(to), basename(to));
-  try {
-    await writeInto(temp.handle, to, text);
-    await temp.commit();
-  } finally {
-    await temp.drop();
-  }
-  return to;
+  return temp;
 }
 
 async function checkName(path: string): Promise<void> {

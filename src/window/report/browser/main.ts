@@ -9,123 +9,109 @@ const ROWS = 50;
 const PRINTED = 2_000;
 
 /** lib/text.ts needs Node. */
-const counted = (machines: number): string => `${machines} machine${machines === 1 ? "" : "s"}`;
+const counted = (many: number): string => `${many} machine${many === 1 ? "" : "s"}`;
 
-interface State {
-  readonly machines: readonly ListedMachine[];
-  readonly verdicts: About["verdicts"];
-  filter: { readonly [name in keyof typeof NO_FILTER]: string | undefined };
-  /** Indexes of the matching machines, in list order. */
-  found: readonly number[];
-  page: number;
-  sort: { readonly column: number; readonly down: boolean } | null;
-}
+const machines: ListedMachine[] = [];
+/** The searchable text of each machine, created for the first search. */
+let texts: readonly string[] | null = null;
+let verdicts: About["verdicts"] = [];
+let filter: { readonly [name in keyof typeof NO_FILTER]: string | undefined } = NO_FILTER;
+/** Indexes of the matching machines, in list order. */
+let found: readonly number[] = [];
+let page = 0;
+let sort: { readonly column: number; readonly down: boolean } | null = null;
 
 async function start(): Promise<void> {
-  const status = element("count");
   if (!("DecompressionStream" in globalThis)) {
-    status.textContent = `This browser is too old to list all machines: these are the first ${STATIC_ROWS}.`;
+    element("count").textContent =
+      `This browser is too old to list all machines: these are the first ${STATIC_ROWS}.`;
     return;
   }
   const about = await unpack<About>(element("about"));
-  const machines: ListedMachine[] = [];
+  verdicts = about.verdicts;
   for (const one of document.querySelectorAll("script.index"))
     for (const machine of await unpack<readonly ListedMachine[]>(one)) machines.push(machine);
-  const { run, verdicts } = about;
-  const state: State = { machines, verdicts, filter: NO_FILTER, found: [], page: 0, sort: null };
-  const list = listOf(state);
-  bindFilters(state, list);
-  bindPrint(state, list);
-  element("save").addEventListener("click", () => save(run, state));
-  addEventListener("hashchange", () => fromAddress(state, list));
+  bindSort();
+  bindFilters();
+  bindPrint();
+  element("save").addEventListener("click", () => save(about.run));
+  addEventListener("hashchange", () => fromAddress());
   for (const id of ["filters", "pages", "print"]) element(id).hidden = false;
-  list.search();
-  fromAddress(state, list, false);
+  search();
+  fromAddress(false);
   document.documentElement.dataset.ready = "yes";
 }
 
-type List = ReturnType<typeof listOf>;
-
-function listOf(state: State) {
-  const { machines, verdicts } = state;
-  const body = element("list").querySelector("tbody") ?? make("tbody");
-  const draw = (from: number, to: number): void => {
-    body.replaceChildren(
-      ...state.found.slice(from, to).map((at) => {
-        const [id = 0, index = 0, uuid, address, instance, host, reason, _, codes] =
-          machines[at] ?? [];
-        const { verdict = "", sign = "" } = verdicts[index] ?? {};
-        const name = uuid || "no uuid";
-        const open = make("button", { type: "button", class: "link" }, name);
-        open.addEventListener("click", () => void openMachine(at, name));
-        const text = (value = "") => make("td", {}, make("bdi", {}, value));
-        return make(
-          "tr",
-          {},
-          make("td", { class: "number" }, String(id)),
-          make("td", {}, make("span", { class: `verdict ${verdict}` }, `${sign} ${verdict}`)),
-          make("th", { scope: "row", class: "code" }, open),
-          ...[text(address), text(instance), text(host), text(reason || codes)],
-        );
-      }),
-    );
-  };
-  const redraw = (): void => {
-    const from = state.page * ROWS;
-    const to = Math.min(from + ROWS, state.found.length);
-    draw(from, to);
-    const all = machines.length;
-    const found = state.found.length;
-    const which = found === 0 ? "No machine" : `${from + 1} to ${to}`;
-    element("count").textContent =
-      found === all
-        ? `${which} of ${counted(all)}`
-        : `${which} of ${counted(found)} that match (${all} in all)`;
-    drawPages(state, redraw);
-  };
-  const search = (): void => {
-    state.found = matching(state);
-    state.page = 0;
-    redraw();
-  };
-  bindSort(state, search);
-  return { draw, redraw, search };
+function draw(from: number, to: number): void {
+  element("list")
+    .querySelector("tbody")
+    ?.replaceChildren(...found.slice(from, to).map(rowOf));
 }
 
-let texts: readonly string[] | null = null;
+function rowOf(at: number): HTMLElement {
+  const [id = 0, index = 0, uuid, address, instance, host, reason, _, codes] = machines[at] ?? [];
+  const { verdict = "", sign = "" } = verdicts[index] ?? {};
+  const name = uuid || "no uuid";
+  const open = make("button", { type: "button", class: "link" }, name);
+  open.addEventListener("click", () => void openMachine(at, name));
+  const text = (value = "") => make("td", {}, make("bdi", {}, value));
+  return make(
+    "tr",
+    {},
+    make("td", { class: "number" }, String(id)),
+    make("td", {}, make("span", { class: `verdict ${verdict}` }, `${sign} ${verdict}`)),
+    make("th", { scope: "row", class: "code" }, open),
+    ...[text(address), text(instance), text(host), text(reason || codes)],
+  );
+}
 
-/** The searchable text of each machine, created for the first search. */
-function textsOf(machines: readonly ListedMachine[]): readonly string[] {
-  texts ??= machines.map(([id, _, ...rest]) => [id, ...rest.slice(0, -1)].join("\n").toLowerCase());
-  return texts;
+function redraw(): void {
+  const from = page * ROWS;
+  const to = Math.min(from + ROWS, found.length);
+  draw(from, to);
+  const which = found.length === 0 ? "No machine" : `${from + 1} to ${to}`;
+  element("count").textContent =
+    found.length === machines.length
+      ? `${which} of ${counted(machines.length)}`
+      : `${which} of ${counted(found.length)} that match (${machines.length} in all)`;
+  drawPages();
+}
+
+function search(): void {
+  found = matching();
+  page = 0;
+  redraw();
 }
 
 /** Indexes of matching machines. By default, those that need attention come first. */
-function matching({ machines, verdicts, filter, sort }: State): readonly number[] {
+function matching(): readonly number[] {
   const { text = "", verdict, finding, host } = filter;
   const terms = text
     .toLowerCase()
     .split(/\s+/)
     .filter((term) => term !== "");
-  const searched = terms.length > 0 ? textsOf(machines) : [];
+  if (terms.length > 0)
+    texts ??= machines.map(([id, _, ...rest]) =>
+      [id, ...rest.slice(0, -1)].join("\n").toLowerCase(),
+    );
   const kind = verdicts.findIndex((one) => one.verdict === verdict);
   const code = finding?.replace("N2I-", "") ?? "";
-  const found: number[] = [];
+  const some: number[] = [];
   for (const [at, [, index, , , , ofHost, , , codes]] of machines.entries()) {
     if (verdict !== "*" && index !== kind) continue;
     if (host !== "*" && ofHost !== host) continue;
     if (finding !== "*" && !codes.split(" ").includes(code)) continue;
-    if (terms.every((term) => searched[at]?.includes(term))) found.push(at);
+    if (terms.every((term) => texts?.[at]?.includes(term))) some.push(at);
   }
   const { column, down } = sort ?? { column: 1, down: false };
-  return found.sort((one, other) => {
+  return some.sort((one, other) => {
     const [left = "", right = ""] = [machines[one]?.[column], machines[other]?.[column]];
     return left === right ? one - other : (left < right ? -1 : 1) * (down ? -1 : 1);
   });
 }
 
-function drawPages(state: State, redraw: () => void): void {
-  const last = Math.max(0, Math.ceil(state.found.length / ROWS) - 1);
+function drawPages(): void {
+  const last = Math.max(0, Math.ceil(found.length / ROWS) - 1);
   const nav = element("pages");
   const focused = document.activeElement?.textContent;
   const go = (title: string, to: number, enabled: boolean): HTMLElement => {
@@ -133,12 +119,11 @@ function drawPages(state: State, redraw: () => void): void {
     if (!enabled) button.setAttribute("aria-disabled", "true");
     button.addEventListener("click", () => {
       if (!enabled) return;
-      state.page = to;
+      page = to;
       redraw();
     });
     return button;
   };
-  const { page } = state;
   const buttons = [
     go("First", 0, page > 0),
     go("Previous", page - 1, page > 0),
@@ -152,17 +137,15 @@ function drawPages(state: State, redraw: () => void): void {
 }
 
 /** Column headers become sort buttons: ascending, descending, then plan order. */
-function bindSort(state: State, search: () => void): void {
+function bindSort(): void {
   const heads = [...document.querySelectorAll<HTMLElement>("#list thead th")];
   for (const [column, head] of heads.entries()) {
     const button = make("button", { type: "button", class: "sort" }, head.textContent ?? "");
     button.addEventListener("click", () => {
-      const { sort } = state;
       const same = sort?.column === column;
-      state.sort = !same ? { column, down: false } : sort.down ? null : { column, down: true };
+      sort = !same ? { column, down: false } : sort?.down ? null : { column, down: true };
       for (const other of heads) other.removeAttribute("aria-sort");
-      if (state.sort !== null)
-        head.setAttribute("aria-sort", state.sort.down ? "descending" : "ascending");
+      if (sort !== null) head.setAttribute("aria-sort", sort.down ? "descending" : "ascending");
       search();
     });
     head.replaceChildren(button);
@@ -171,33 +154,33 @@ function bindSort(state: State, search: () => void): void {
 
 const SELECTS = ["verdict", "finding", "host"] as const;
 
-function bindFilters(state: State, list: List): void {
+function bindFilters(): void {
   element("filters").addEventListener("submit", (event) => event.preventDefault());
   element("filters").addEventListener("input", () => {
     const [verdict, finding, host] = SELECTS.map(
       (id) => element<HTMLSelectElement>(`by-${id}`).value,
     );
-    state.filter = { text: element<HTMLInputElement>("search").value, verdict, finding, host };
-    list.search();
+    filter = { text: element<HTMLInputElement>("search").value, verdict, finding, host };
+    search();
   });
 }
 
 /** Applies a link such as `#finding=N2I-D600`. */
-function fromAddress(state: State, list: List, scroll = true): void {
+function fromAddress(scroll = true): void {
   const [, name = "", value = ""] = /^#(verdict|finding)=([\w-]+)$/.exec(location.hash) ?? [];
   if (name === "") return;
   for (const id of SELECTS)
     element<HTMLSelectElement>(`by-${id}`).value = id === name ? value : "*";
   element<HTMLInputElement>("search").value = "";
-  state.filter = { ...NO_FILTER, [name]: value };
-  list.search();
+  filter = { ...NO_FILTER, [name]: value };
+  search();
   if (!scroll) return;
   element("filters").scrollIntoView();
   element("search").focus({ preventScroll: true });
 }
 
 /** Prints every row, up to a limit for large fleets. */
-function bindPrint(state: State, list: List): void {
+function bindPrint(): void {
   element("print").addEventListener("click", () => print());
   /** Details to close again after printing. */
   let opened: readonly HTMLDetailsElement[] = [];
@@ -205,24 +188,23 @@ function bindPrint(state: State, list: List): void {
     // A browser may send the event twice.
     opened = [...opened, ...document.querySelectorAll<HTMLDetailsElement>("details:not([open])")];
     for (const one of opened) one.open = true;
-    list.draw(0, PRINTED);
-    const found = state.found.length;
+    draw(0, PRINTED);
     element("count").textContent =
-      found <= PRINTED
-        ? `${found} of ${counted(state.machines.length)}`
-        : `The first ${PRINTED} of ${counted(found)}; "Save as CSV" has all ${state.machines.length}.`;
+      found.length <= PRINTED
+        ? `${found.length} of ${counted(machines.length)}`
+        : `The first ${PRINTED} of ${counted(found.length)}; "Save as CSV" has all ${machines.length}.`;
   });
   addEventListener("afterprint", () => {
     for (const one of opened) one.open = false;
     opened = [];
-    list.redraw();
+    redraw();
   });
 }
 
 /** A spreadsheet reads these as the start of a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
 
-function save(run: string, { machines, verdicts, found }: State): void {
+function save(run: string): void {
   const field = (value: string | number): string => {
     const text = String(value);
     return `"${(FORMULA.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;

@@ -109,21 +109,12 @@ export function handOverPart(
       const conductors = living();
       const nodes = await observe(ids);
       const positions = changes.map((change) => positionOf(change, nodes.get(change.id), watched));
-      if (watched) {
-        const ends = changes.map(({ id, row }, at) => {
-          const used = row.provision_state === "active";
-          const { taker, reservation } = nodes.get(id) ?? {};
-          return { id, used, is: positions[at]?.is, by: taker?.hostname ?? reservation ?? null };
-        });
-        const after = ends.filter(({ is }) => is === "after");
-        const taken = after.flatMap(({ id, used }) => (used ? [id] : []));
-        pacing.inspected({
-          ...{ now: now(), conductors, taken },
-          started: ends.flatMap(({ id, used, by }) => (used && by !== null ? [{ id, by }] : [])),
-          failed: ends.flatMap(({ id, is }) => (is === "other" ? [id] : [])),
-          free: after.filter(({ used }) => !used).length,
-        });
-      }
+      const inspected = changes.map(({ id, row }, at) => {
+        const { taker, reservation } = nodes.get(id) ?? {};
+        const used = row.provision_state === "active";
+        return { id, used, is: positions[at]?.is, by: taker?.hostname ?? reservation ?? null };
+      });
+      if (watched) pacing.inspected(now(), conductors, inspected);
       return positions;
     },
     async perform({ id, row }, position, begin) {
@@ -138,8 +129,7 @@ export function handOverPart(
       return { ...position, is: "partway" };
     },
     overdue({ id, row }, { judged }) {
-      const nothing = { started: [], taken: [], free: 0 };
-      pacing.inspected({ ...nothing, now: now(), conductors: living(), failed: [id] });
+      pacing.inspected(now(), living(), [{ id, used: true, is: "other", by: null }]);
       return ended(id, overdue(row, deadline, judged.reason));
     },
   };

@@ -5,16 +5,15 @@ interface Burst {
   taken: number;
 }
 
-interface ReadPass {
-  readonly now: number;
-  /** Number of suitable live conductors. */
-  readonly conductors: number;
-  /** Machines that a conductor has reserved or taken over. */
-  readonly started: readonly { readonly id: string; readonly by: string }[];
-  readonly taken: readonly string[];
-  readonly failed: readonly string[];
-  /** Number of machines that need no takeover. */
-  readonly free: number;
+/** A machine in progress, as it was inspected. */
+interface Inspected {
+  readonly id: string;
+  /** Only machines in use need a takeover. */
+  readonly used: boolean;
+  /** `after` or `other` at its end. */
+  readonly is: string | undefined;
+  /** The conductor that has reserved it or taken it over. */
+  readonly by: string | null;
 }
 
 /** Ironic's default of periodic_max_workers. If it is lower, machines wait for another pass. */
@@ -106,18 +105,20 @@ export function createPacing(deadline: number) {
   }
   return {
     released: (id: string, now: number): void => void waiting.set(id, now),
-    inspected({ now, conductors, started, taken, failed, free }: ReadPass): void {
-      const starts = started.filter(({ id }) => waiting.has(id));
+    /** @param conductors number of suitable live ones */
+    inspected(now: number, conductors: number, machines: readonly Inspected[]): void {
+      const starts = machines.filter((one) => one.used && one.by !== null && waiting.has(one.id));
       if (starts.length > 0) round ??= roundOf(waiting, now);
       let isFull = false;
-      for (const { id, by } of starts) isFull = take(id, by, now) || isFull;
-      if (round !== null && failed.length > 0) round.failed = true;
-      for (const id of failed) {
+      for (const { id, by } of starts) isFull = take(id, by ?? "", now) || isFull;
+      const ended = machines.filter(({ is }) => is === "after" || is === "other");
+      completed += ended.length;
+      for (const { id } of ended) reservedBefore.delete(id);
+      for (const { id } of ended.filter(({ is }) => is === "other")) {
         waiting.delete(id);
         round?.waits.delete(id);
+        if (round !== null) round.failed = true;
       }
-      for (const id of [...taken, ...failed]) reservedBefore.delete(id);
-      completed += taken.length + failed.length + free;
       // Failures appear before the limit increases.
       const isComplete = round?.waits.size === 0 && now - round.last >= PAUSE;
       if (round === null || !(isFull || isComplete)) return;

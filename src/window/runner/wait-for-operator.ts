@@ -120,44 +120,38 @@ export function takenOver(request: TakeoverRequest, polling: Waiting): Promise<v
 export function computeStarted(request: VerifyRequest, polling: Waiting): Promise<void> {
   const lists = lister(request.run, "final");
   return until(async () => {
-    const counts = { powerUnknown: 0, ironic: 0, nova: 0 };
-    const sink = quiet(polling.sink, (verdict) => count(verdict, counts));
-    const verified = await verifyRun({ ...request, final: true }, sink);
+    /** Rows that differ, by the system to fix. */
+    let [powerUnknown, ironic, nova] = [0, 0, 0];
+    const count = ({ resource, state, differs: [first, ...others] }: RowVerdict): void => {
+      if (state === "validated" || state === "used") return;
+      const isPower = first?.field === "power_state" && others.length === 0;
+      if (resource !== "node" && resource !== "port") nova += 1;
+      // A conductor reads the power of a machine some time after the takeover.
+      else if (isPower && first.found === null) powerUnknown += 1;
+      else ironic += 1;
+    };
+    const verified = await verifyRun({ ...request, final: true }, quiet(polling.sink, count));
+    const texts: string[] = [];
+    if (nova > 0)
+      texts.push(
+        `restart nova-scheduler and start the new nova-compute: ${counted(nova, "machine or row of Nova is", "machines or rows of Nova are")} not as planned`,
+      );
+    if (ironic > 0) texts.push(`Ironic differs from the plan in ${counted(ironic, "row")}`);
+    if (powerUnknown > 0)
+      texts.push(`Ironic has not read the power of ${counted(powerUnknown, "machine")} yet`);
+    // finish removes the protection of machines, which they need until Nova has them.
+    if (powerUnknown > 0 && texts.length === 1)
+      texts.push(
+        `if their BMCs do not respond, continue with ${nextCommand("finish", { run: request.run })}`,
+      );
+    if (!isEqual(verified)) return `${texts.join("; ")} (${lists}).`;
     const faults = verified.computes?.faults ?? 0;
-    if (!isEqual(verified)) return `${missingText(request.run, counts)} (${lists}).`;
     if (faults === 0) return null;
     const logged = `nova-compute logs have ${counted(faults, "fault")}`;
     await polling.sink.confirm(`Nova has every machine, and ${logged} (${lists}). Continue?`);
     await verified.accept(logged);
     return null;
   }, polling);
-}
-
-/** Rows that differ, by the system to fix. */
-type DifferenceCounts = Record<"powerUnknown" | "ironic" | "nova", number>;
-
-function count({ resource, state, differs }: RowVerdict, counts: DifferenceCounts): void {
-  // A conductor reads the power of a machine some time after the takeover.
-  const isPower = differs.length === 1 && differs[0]?.field === "power_state";
-  if (state === "validated" || state === "used") return;
-  if (resource !== "node" && resource !== "port") counts.nova += 1;
-  else if (isPower && differs[0]?.found === null) counts.powerUnknown += 1;
-  else counts.ironic += 1;
-}
-
-function missingText(run: string, { powerUnknown, ironic, nova }: DifferenceCounts): string {
-  const texts: string[] = [];
-  if (nova > 0)
-    texts.push(
-      `restart nova-scheduler and start the new nova-compute: ${counted(nova, "machine or row of Nova is", "machines or rows of Nova are")} not as planned`,
-    );
-  if (ironic > 0) texts.push(`Ironic differs from the plan in ${counted(ironic, "row")}`);
-  if (powerUnknown > 0)
-    texts.push(`Ironic has not read the power of ${counted(powerUnknown, "machine")} yet`);
-  // finish removes the protection of machines, which they need until Nova has them.
-  if (powerUnknown > 0 && texts.length === 1)
-    texts.push(`if their BMCs do not respond, continue with ${nextCommand("finish", { run })}`);
-  return texts.join("; ");
 }
 
 function lister(run: string, stage: "takeover" | "final"): string {

@@ -144,7 +144,7 @@ export function countOf<T>(rows: Iterable<T>, is: (row: T) => unknown): number {
 }
 
 /** A fact with its machines by bm_nodes.id. Empty if they are unknown. */
-export interface MachineFact {
+interface MachineFact {
   readonly text: string;
   readonly machines: readonly number[];
 }

@@ -11,7 +11,6 @@ import {
   joined,
   judged,
   lower,
-  type MachineFact,
   readable,
   resultOf,
   unseen,
@@ -79,7 +78,7 @@ const deploys = check("Deployments in flight", ["bm"], (view) =>
   ]),
 );
 
-function* inFlight({ bm, nova, machinesOf }: Deployment<"bm">): Generator<MachineFact> {
+function* inFlight({ bm, nova, machinesOf }: Deployment<"bm">) {
   for (const { id, instance_uuid, task_state } of bm.nodes)
     if (instance_uuid && DEPLOYING.has(task_state ?? ""))
       yield { text: `bm_nodes.id=${id} ${task_state}`, machines: [id] };
@@ -141,7 +140,7 @@ const duplicates = check("Duplicate instances", ["bm"], (view) =>
   ),
 );
 
-function* claimedByTwo({ bm, claims, line, isSkipped }: Deployment<"bm">): Generator<MachineFact> {
+function* claimedByTwo({ bm, claims, line, isSkipped }: Deployment<"bm">) {
   for (const { id: machine, instance_uuid } of bm.nodes) {
     const ids = claims(instance_uuid);
     // Each instance once, with the first machine that claims it.
@@ -171,7 +170,7 @@ const unmatched = check("Unmatched instances", ["bm", "nova"], (view) =>
   ),
 );
 
-function* withoutTheirLike(view: Deployment<"bm" | "nova">): Generator<MachineFact> {
+function* withoutTheirLike(view: Deployment<"bm" | "nova">) {
   const { bm, nova, ironic, claims, machines, machinesOf } = view;
   const rows = index(nova.instances, "uuid");
   for (const { id, uuid: machine, instance_uuid } of bm.nodes) {

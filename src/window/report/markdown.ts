@@ -66,16 +66,21 @@ function brief(facts: ReportFacts): readonly string[] {
   ]);
   return [
     table(["", ""], rows, rows.length),
-    ...section(
-      "To do before the window",
-      table(["Finding", "Machines", "What"], first, MOST_BRIEF),
-    ),
+    ...section("To do before the window", ["Finding", "Machines", "What"], first, MOST_BRIEF),
   ];
 }
 
 function found(facts: ReportFacts): readonly string[] {
   const { totals } = facts;
-  const of = (level: Severity) => foundTable(openOf(facts, level));
+  const of = (title: string, level: Severity) =>
+    section(
+      title,
+      ["Finding", "Machines", "Finding and action", "For example"],
+      openOf(facts, level).map(({ code, open, elsewhere, examples }) => [
+        ...[code, open > 0 ? open : `${counted(elsewhere, "row")} without a machine`],
+        ...[`${FINDINGS[code].title}. ${FINDINGS[code].advice}`, examples.join(" ")],
+      ]),
+    );
   const verdicts = verdictRows(facts).map((row) => [row.verdict, row.machines, row.means]);
   const accepted = totals.accepted.map(({ code, machines, reason }) => [
     ...[code, machines, FINDINGS[code].title, reason],
@@ -83,12 +88,12 @@ function found(facts: ReportFacts): readonly string[] {
   const hosts = hostRows(facts);
   const skipped = totals.skipped.map(({ machines, reason }) => [machines, reason]);
   return [
-    ...section("Machines", table(["Verdict", "Machines", "Meaning"], verdicts)),
-    ...section("Machines by compute host", table(hosts.titles, hosts.rows)),
-    ...section("To do before the window", of("blocks")),
-    ...section("Warnings", of("warning")),
-    ...section("Accepted by name", table(["Finding", "Machines", "Title", "Reason"], accepted)),
-    ...section("Excluded on purpose", table(["Machines", "Reason"], skipped)),
+    ...section("Machines", ["Verdict", "Machines", "Meaning"], verdicts),
+    ...section("Machines by compute host", hosts.titles, hosts.rows),
+    ...of("To do before the window", "blocks"),
+    ...of("Warnings", "warning"),
+    ...section("Accepted by name", ["Finding", "Machines", "Title", "Reason"], accepted),
+    ...section("Excluded on purpose", ["Machines", "Reason"], skipped),
   ];
 }
 
@@ -104,8 +109,8 @@ function changed({ nova }: ReportFacts): readonly string[] {
   const found = nova?.findings.map(({ code, place, message }) => [code, place, message]) ?? [];
   const more = (nova?.counts.findings ?? 0) - found.length;
   return [
-    ...section("What changes in Nova", table(["Table", "Rows", "Change"], rows)),
-    ...section("Found in Nova", table(["Code", "Where", "What"], found, found.length)),
+    ...section("What changes in Nova", ["Table", "Rows", "Change"], rows),
+    ...section("Found in Nova", ["Code", "Where", "What"], found, found.length),
     ...(more > 0 ? [`and ${more} more`] : []),
   ];
 }
@@ -118,30 +123,17 @@ function times(facts: ReportFacts): readonly string[] {
     .map((one) => [second(one.at), one.command, took(one.seconds), one.result, one.by]);
   const titles = ["Time (UTC)", "Command", "Took", "Result", "By"];
   return [
-    ...section("The window", table(night.titles, night.rows, night.rows.length)),
+    ...section("The window", night.titles, night.rows, night.rows.length),
     plain(nightText(facts.night, facts.window)),
-    ...section("Commands so far", table(titles, ran)),
+    ...section("Commands so far", titles, ran),
   ];
 }
 
-function section(title: string, rows: string): readonly string[] {
-  return rows === "" ? [] : [`## ${title}`, rows];
-}
-
-function foundTable(groups: ReportFacts["totals"]["found"]): string {
-  return table(
-    ["Finding", "Machines", "Finding and action", "For example"],
-    groups.map(({ code, open, elsewhere, examples }) => [
-      code,
-      open > 0 ? open : `${counted(elsewhere, "row")} without a machine`,
-      `${FINDINGS[code].title}. ${FINDINGS[code].advice}`,
-      examples.join(" "),
-    ]),
-  );
+function section(title: string, ...of: Parameters<typeof table>): readonly string[] {
+  return of[1].length === 0 ? [] : [`## ${title}`, table(...of)];
 }
 
 function table(titles: readonly string[], rows: readonly Cells[], most = MOST): string {
-  if (rows.length === 0) return "";
   const line = (row: Cells): string => `| ${row.map((cell) => plain(String(cell))).join(" | ")} |`;
   const more = rows.length - most;
   return [

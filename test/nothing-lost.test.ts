@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NO_SITE } from "../src/migrate/mapping/site.ts";
 import { createOrigins } from "../src/migrate/transform/compile.ts";
-import { compileProgram } from "../src/migrate/transform/program.ts";
+import { compileProgram } from "../src/migrate/transform/node.ts";
 import { loadTables } from "../src/run/files/load-tables.ts";
 import { fleets } from "./support/arbitrary.ts";
 import { lostBy } from "./support/lost.ts";

@@ -1,4 +1,4 @@
-import { groupedBy } from "../../lib/grouped.ts";
+import { grouped } from "../../lib/grouped.ts";
 import { BATCH, regroup } from "../../lib/streams.ts";
 import { counted, listed, NAMES } from "../../lib/text.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
@@ -6,8 +6,8 @@ import { closing, openRole } from "../../run/databases.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { openInstances } from "../../systems/nova-db/instances.ts";
 import { readComputeUuids, readPlacement } from "../../systems/nova-db/later.ts";
-import type { ProvidersOf } from "./rules/computes.ts";
-import { type AllocationsNow, auditAllocations, heal } from "./rules/current-placement.ts";
+import type { NovaNow } from "./rules/computes.ts";
+import { auditAllocations, heal } from "./rules/current-placement.ts";
 
 export interface AuditDatabases {
   readonly novaDb?: string;
@@ -32,28 +32,26 @@ export async function allocationsText(
   });
 }
 
-export function openAllocated(placement: Database): AllocationsNow["allocatedOf"] {
-  return async (instances) =>
+export function openAllocated(placement: Database) {
+  return async (instances: readonly string[]): Promise<ReadonlySet<string>> =>
     new Set((await readPlacement(placement, instances, [])).allocated.keys());
 }
 
 /** Placement's providers named after machines, with Nova's compute nodes. */
-export function openProviders(nova: Database, placement: Database): ProvidersOf {
+export function openProviders(
+  nova: Database,
+  placement: Database,
+): NonNullable<NovaNow["providersOf"]> {
   return async (machines) => {
     const { providers } = await readPlacement(placement, [], machines);
-    const computes = (await readComputeUuids(nova, machines)) ?? new Map<string, string>();
-    const uuidsByName = groupedBy(
-      providers,
-      ({ name }) => name,
-      ({ uuid }) => uuid,
-    );
+    const computes = await readComputeUuids(nova, machines);
+    const byName = grouped(providers, ({ name }) => name);
     return new Map(
-      machines
-        .map((machine) => machine.toLowerCase())
-        .map((uuid) => [
-          uuid,
-          { uuids: uuidsByName.get(uuid) ?? [], compute: computes.get(uuid) ?? null },
-        ]),
+      machines.map((machine) => {
+        const name = machine.toLowerCase();
+        const uuids = (byName.get(name) ?? []).map(({ uuid }) => uuid);
+        return [name, { uuids, compute: computes?.get(name) ?? null }];
+      }),
     );
   };
 }

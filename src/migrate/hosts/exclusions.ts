@@ -16,7 +16,6 @@ import { ironicJournalled } from "../apply/parts.ts";
 import type { NovaFiles } from "./nova-files.ts";
 import { checkNova, type Watching, watchComputes } from "./nova-target.ts";
 import { checkQueued } from "./queued.ts";
-import type { PlacedMachine } from "./rules/computes.ts";
 import { instanceOn } from "./rules/current-placement.ts";
 
 /** Machines to be removed from Ironic, and the nova of their instances. */
@@ -44,22 +43,11 @@ export async function removalOf(
     /** An instance uses the node. When the node is deleted, Nova loses its records of the node. */
     readonly used: boolean;
   }[] = [];
-  /** Machines of the scope, by the digest of their plan. */
-  const placed = new Map<string, readonly PlacedMachine[]>();
   /** Nova in each plan that loaded some of them. Null if `extract` did not read nova. */
   const sources: SourceIdentity["nova"][] = [];
   for (const sha256 of plans) {
-    const { header, lines: all } = await openPlan(await findPlan(run, sha256));
+    const { header, lines } = await openPlan(await findPlan(run, sha256));
     if (leaveNova && novaDb === undefined) continue;
-    const placedMachines: PlacedMachine[] = [];
-    placed.set(sha256, placedMachines);
-    const lines = async function* (): AsyncGenerator<readonly PlannedMachine[]> {
-      for await (const batch of all()) {
-        for (const { bm_node_id, uuid, service_host } of batch.filter(scope.selects))
-          placedMachines.push({ bm_node_id, uuid, service_host });
-        yield batch;
-      }
-    };
     const before = machines.length;
     const leg = ironicJournalled(header.target, { sha256, lines });
     for await (const batch of ownedLines(leg, entries, scope))
@@ -73,7 +61,7 @@ export async function removalOf(
       }
     if (machines.length > before) sources.push(header.source.nova);
   }
-  return { machines, sources, placed };
+  return { machines, sources };
 }
 
 /** @throws MigrationError N2I-E311 if instances use nodes to be removed and nova is not watched */

@@ -13,7 +13,6 @@ import { openPlan } from "../../run/run.ts";
 import type { RunSession } from "../../run/session.ts";
 import type { Sink } from "../../run/sink.ts";
 import type { Database } from "../../systems/database/open.ts";
-import { inPortions } from "../../systems/database/rows.ts";
 import { openLocations } from "../../systems/nova-db/by-node.ts";
 import { novaJournalled, novaParts } from "../apply/parts.ts";
 import { type ConnectionOptions, reopenFlavorApi } from "../flavors/flavor-api.ts";
@@ -22,7 +21,7 @@ import { BACK_AFTER_IRONIC } from "../order.ts";
 import { type Removed, watchRemoved } from "./exclusions.ts";
 import type { NovaFiles } from "./nova-files.ts";
 import { novaTargetOf, type Watching, withNovaLock } from "./nova-target.ts";
-import { type NewCompute, newComputes, type PlacedMachine } from "./rules/computes.ts";
+import { type NewCompute, newComputes } from "./rules/computes.ts";
 
 /** The part of Nova's rows to roll back. */
 interface NovaScope {
@@ -213,23 +212,20 @@ function reasonForNew({ host, hypervisor_hostname }: NewCompute): string {
 
 /** Compute nodes that Nova created later, of machines that are rolled back. */
 async function newComputesOf(
-  { run, removal: removed, scope }: RollbackRequest,
+  { run, scope }: RollbackRequest,
   { plans }: NovaScope,
   database: Database,
 ): Promise<readonly NewCompute[]> {
   const found = new Map<number, NewCompute>();
   const locationsOf = await openLocations(database);
   const planned = await plannedComputesOf(plans);
-  for (const nova of plans) {
-    const machines = async function* (): AsyncGenerator<readonly PlacedMachine[]> {
-      const read = removed.placed.get(nova.sha256);
-      if (read !== undefined) return yield* inPortions(read);
-      // A plan that loaded nothing was not read before.
-      const plan = await openPlan(await findPlan(run, nova.sha256));
-      for await (const batch of plan.lines()) yield batch.filter(scope.selects);
-    };
-    for await (const compute of newComputes(machines(), locationsOf, planned))
-      if (!found.has(compute.id)) found.set(compute.id, compute);
+  for (const { sha256 } of plans) {
+    const { lines } = await openPlan(await findPlan(run, sha256));
+    for await (const batch of lines()) {
+      const machines = batch.filter(scope.selects);
+      for (const compute of await newComputes(machines, locationsOf, planned))
+        if (!found.has(compute.id)) found.set(compute.id, compute);
+    }
   }
   return [...found.values()];
 }

@@ -3,7 +3,7 @@ import type { ServerIdentity, SnapshotHeader } from "../../model/artefact.ts";
 import { otherServer } from "../../model/database.ts";
 import type { Finding } from "../../model/findings.ts";
 import type { Machine } from "../../model/machine.ts";
-import type { NovaPlanCounts, NovaPlanHeader, NovaStep } from "../../model/nova/nova-plan.ts";
+import type { NovaPlanCounts, NovaPlanHeader } from "../../model/nova/nova-plan.ts";
 import type { MachineRows } from "../../model/nova/nova-rows.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { releaseNames } from "../../run/files/load-tables.ts";
@@ -36,15 +36,12 @@ export interface NovaRequest {
 /** How Nova uses flavors on the target's release, and whether all its machines have one host. */
 type NovaTraits = Pick<FlavorsRequest, "classes" | "copies"> & { readonly clustered: boolean };
 
-interface NovaInputs {
-  readonly database: Database;
-  /** The database of flavors that are not in nova. */
-  readonly api: FlavorApi | null;
-}
-
-/** @throws MigrationError N2I-E202 if it is not the nova database of the snapshot */
+/**
+ * @param sources nova, and the database of flavors that are not in nova
+ * @throws MigrationError N2I-E202 if it is not the nova database of the snapshot
+ */
 export async function planNova(
-  { database, api }: NovaInputs,
+  { database, api }: { readonly database: Database; readonly api: FlavorApi | null },
   snapshot: SnapshotHeader,
   request: NovaRequest,
   moment: { readonly release: string; readonly now: string },
@@ -67,15 +64,13 @@ export async function planNova(
       machines: readonly Machine[],
       made: readonly Transformed[],
     ): Promise<readonly Transformed[]> {
-      const asking = machines.map(({ node: { uuid, instance_uuid } }) => ({ uuid, instance_uuid }));
-      const found = await reader.rows(asking);
-      const of = (index: number): MachineRows => found[index] ?? NO_ROWS;
-      rows = new Map(machines.map(({ node }, index) => [node.id, of(index)]));
+      const found = await reader.rows(machines.map(({ node }) => node));
+      rows = new Map(machines.map(({ node }, index) => [node.id, found[index] ?? NO_ROWS]));
       return made.map((one, index) => {
         const machine = machines[index];
         if (machine === undefined) return one;
         selection.see(machine, one);
-        return hosts.judge(machine, one, of(index));
+        return hosts.judge(machine, one, found[index] ?? NO_ROWS);
       });
     },
     /** Creates the plan's files for Nova. */
@@ -92,7 +87,7 @@ export async function planNova(
         async end(): Promise<readonly Finding[]> {
           const selected = selection.end();
           const moved = hosts.end(await reader.use(hosts.sources()));
-          const flavors = await flavorSteps({ database: reader.database, api }, facts, how, at);
+          const flavors = await flavorSteps(reader.database, api, facts, how, at);
           await files.write([...moved.steps, ...flavors.steps]);
           const schema = judgeSchema(target.schema_version, api !== null, computeHosts.length > 0);
           const findings = [...moved.findings, ...selected, ...flavors.findings, ...schema];
@@ -102,22 +97,19 @@ export async function planNova(
         /** Nova's part of the manifest. Call it after the last write. */
         about(): { readonly header: NovaPlanHeader; readonly counts: NovaPlanCounts } {
           const { api: apart, ...inNova } = files.counts();
-          const counts = {
-            ...inNova,
-            ...(api !== null && { api: apart }),
-            stopped: hosts.stopped(),
+          const asked = [
+            ...computeHosts.map((value) => `compute host ${value}`),
+            `images of flavors: ${request.flavors.images.do}`,
+            ...(api === null ? [] : [`flavors of ${api.label}`]),
+          ];
+          const [header, counts] = [
+            { made_at: moment.now, target, ...(api !== null && { api: api.identity }) },
+            { ...inNova, ...(api !== null && { api: apart }) },
+          ];
+          return {
+            header: { ...header, compute_hosts: computeHosts, asked },
+            counts: { ...counts, stopped: hosts.stopped() },
           };
-          const header = {
-            ...{ made_at: moment.now, target },
-            ...(api !== null && { api: api.identity }),
-            compute_hosts: computeHosts,
-            asked: [
-              ...computeHosts.map((value) => `compute host ${value}`),
-              `images of flavors: ${request.flavors.images.do}`,
-              ...(api === null ? [] : [`flavors of ${api.label}`]),
-            ],
-          };
-          return { header, counts };
         },
       };
     },
@@ -127,19 +119,19 @@ export async function planNova(
 
 /** Steps on flavors, first those in nova. The databases are in a transaction. */
 async function flavorSteps(
-  { database, api }: NovaInputs,
+  database: Database,
+  api: FlavorApi | null,
   facts: ReturnType<typeof gather>,
   how: FlavorsRequest,
   at: string,
-): Promise<{ readonly steps: readonly NovaStep[]; readonly findings: readonly Finding[] }> {
+) {
   const flavors = await readFlavorRows(database);
-  const apiFlavors = (await api?.rows(flavors.hosts)) ?? null;
-  refuseUnknown(how.selected, apiFlavors === null ? [flavors] : [flavors, apiFlavors]);
+  const inApi = api === null ? [] : [await api.rows(flavors.hosts)];
+  refuseUnknown(how.selected, [flavors, ...inApi]);
   // Nova reads nova_api first.
-  const present = new Set(apiFlavors?.flavors.map(({ id }) => id));
+  const present = new Set(inApi.flatMap((rows) => rows.flavors.map(({ id }) => id)));
   const remaining = { ...flavors, flavors: flavors.flavors.filter(({ id }) => !present.has(id)) };
-  const rows = apiFlavors === null ? [flavors] : [remaining, apiFlavors];
-  const planned = rows.map((some) => planFlavors(some, facts, how, at));
+  const planned = [remaining, ...inApi].map((some) => planFlavors(some, facts, how, at));
   return {
     steps: planned.flatMap(({ steps }) => steps),
     findings: [...planned.flatMap(({ findings }) => findings), ...judgeImages(facts, how)],

@@ -47,15 +47,6 @@ interface NovaOptions extends ConnectionOptions {
 
 /** A load while a nova-compute runs loses instances. @source facts/systems.md D-3 */
 function needNovaDb(file: NovaFiles | null): void {
-  const { stopped = [] } = file?.counts ?? {};
-  const steps = file === null ? 0 : stepsOf(file.counts);
-  if (steps > 0)
-    throw new MigrationError("N2I-E311", `the plan changes ${counted(steps, "row")} of nova`);
-  if (stopped.length > 0)
-    throw new MigrationError(
-      "N2I-E311",
-      `the plan requires confirmation that nova-compute is stopped on ${listed(stopped, NAMES)}`,
-    );
   if (file === null)
     throw new MigrationError(
       "N2I-E311",
@@ -64,6 +55,14 @@ function needNovaDb(file: NovaFiles | null): void {
         fix: "Run extract, plan and apply with --nova-db. Alternatively, stop every nova-compute, and load only Ironic with --leave-nova.",
       },
     );
+  const { stopped } = file.counts;
+  const steps = stepsOf(file.counts);
+  if (steps + stopped.length === 0) return;
+  const text =
+    steps > 0
+      ? `the plan changes ${counted(steps, "row")} of nova`
+      : `the plan requires confirmation that nova-compute is stopped on ${listed(stopped, NAMES)}`;
+  throw new MigrationError("N2I-E311", text);
 }
 
 /**
@@ -190,16 +189,13 @@ async function checkTenants(
   sha256: string,
 ): Promise<void> {
   const ownership = ownershipOf(entries, IRONIC, sha256);
-  const inRun = (at: number): boolean => wasStarted(ownership, { from: at, to: at + 1 });
-  const now = {
-    ...{ instancesOf: openInstances(database), onNodes: await openTenants(database) },
-    nova: database,
-  };
+  const [instancesOf, onNodes] = [openInstances(database), await openTenants(database)];
   const stale = createSeveral();
-  const first = function* () {
-    for (const batch of inPortions(machines, BATCH)) yield batch.filter(({ at }) => !inRun(at));
-  };
-  for await (const what of changedTenants(first(), now)) stale.add(what);
+  for (const batch of inPortions(machines, BATCH)) {
+    const first = batch.filter(({ at }) => !wasStarted(ownership, { from: at, to: at + 1 }));
+    for await (const what of changedTenants(first, { instancesOf, onNodes, nova: database }))
+      stale.add(what);
+  }
   if (stale.length === 0) return;
   throw new MigrationError(
     "N2I-E300",

@@ -34,46 +34,18 @@ export function createOrigins() {
   const numbers = new Map<string, number>();
   const table: (readonly [string, string])[] = [];
   return {
+    table,
     number(field: string, origin: string): number {
       const key = `${field} ${origin}`;
-      const found = numbers.get(key);
-      if (found !== undefined) return found;
-      numbers.set(key, table.length);
-      table.push([field, origin]);
-      return table.length - 1;
+      const number = numbers.get(key) ?? table.length;
+      if (number === table.length) table.push([field, origin]);
+      numbers.set(key, number);
+      return number;
     },
-    table: (): readonly (readonly [string, string])[] => table,
   };
 }
 
-function resolve(to: string, keys: TargetDoc["keys"]): string | null {
-  let isMissing = false;
-  const text = to.replaceAll(/\$(\w+)/g, (_, key: string) => {
-    const name = keys[key];
-    isMissing ||= name === null || name === undefined;
-    return name ?? "";
-  });
-  return isMissing ? null : text;
-}
-
-function alternative(
-  text: string,
-  rule: Rule,
-  number: (origin: string) => number,
-  driver: string,
-): Alternative {
-  const [source = "", converter] = text.split("|");
-  const dot = source.indexOf(".");
-  const [input, field] = [source.slice(0, dot), source.slice(dot + 1)];
-  return {
-    input,
-    field,
-    // The parser checked that every converter exists.
-    convert: convertersOf(converter, rule.as),
-    origin: number(originName(input, field, driver)),
-  };
-}
-
+/** The parser checked that every converter exists. */
 function convertersOf(...names: readonly (string | undefined)[]): Alternative["convert"] {
   return names.flatMap((name) => CONVERTERS[name ?? ""] ?? []);
 }
@@ -99,17 +71,23 @@ export function compileRules(
   const needed = ({ missing_when }: Rule): boolean =>
     missing_when === undefined || conditions[missing_when];
   return rules.flatMap((rule) => {
-    const to = resolve(rule.to, target.keys);
-    if (to === null) return [];
+    const isMissing = [...rule.to.matchAll(/\$(\w+)/g)].some(([, key = ""]) => !target.keys[key]);
+    const to = rule.to.replaceAll(/\$(\w+)/g, (_, key: string) => target.keys[key] ?? "");
     const [column = "", ...rest] = to.split(".");
-    if (!columnNames.has(column)) return [];
+    if (isMissing || !columnNames.has(column)) return [];
     const from = rule.from === undefined ? [] : [rule.from].flat();
     const number = (origin: string): number => origins.number(to, origin);
     const constant = `constant: ${rule.why ?? "fixed"}`;
     return {
       path: [column, ...rest] as const,
       to,
-      alternatives: from.map((text) => alternative(text, rule, number, driver)),
+      alternatives: from.map((text): Alternative => {
+        const [source = "", converter] = text.split("|");
+        const dot = source.indexOf(".");
+        const [input, field] = [source.slice(0, dot), source.slice(dot + 1)];
+        const origin = number(originName(input, field, driver));
+        return { input, field, convert: convertersOf(converter, rule.as), origin };
+      }),
       otherwise:
         rule.value === undefined
           ? null
@@ -121,26 +99,20 @@ export function compileRules(
   });
 }
 
-/** Origins of sources without their fields. */
-const WITHOUT_FIELD: { readonly [input: string]: string } = {
-  state: "rule state",
-  target: "rule release",
-  power: "measured over IPMI",
-};
-
-/** The prefix of the field in other origins. */
-const BEFORE_FIELD: { readonly [input: string]: string } = {
-  conf: "nova.conf [baremetal]",
-  nova: "nova.instances.",
-  image: "nova.instance_system_metadata.image_",
-  boot: "TFTP tree ",
-  site: "site document ",
-};
-
 /** The origin as text for people: `bm_nodes.memory_mb`, `rule driver/ipmi`. */
 function originName(input: string, field: string, driver: string): string {
-  if (input === "driver") return `rule driver/${driver}`;
-  return WITHOUT_FIELD[input] ?? `${BEFORE_FIELD[input] ?? `${input}.`}${field}`;
+  const origins: { readonly [input: string]: string } = {
+    state: "rule state",
+    target: "rule release",
+    power: "measured over IPMI",
+    driver: `rule driver/${driver}`,
+    conf: `nova.conf [baremetal]${field}`,
+    nova: `nova.instances.${field}`,
+    image: `nova.instance_system_metadata.image_${field}`,
+    boot: `TFTP tree ${field}`,
+    site: `site document ${field}`,
+  };
+  return origins[input] ?? `${input}.${field}`;
 }
 
 /** The result of a rule. Null: none. */
@@ -230,41 +202,32 @@ function converted(
   return warnings === undefined ? { value, origin } : { value, origin, warnings };
 }
 
-/** A position in a column order, with the columns that followed it. */
-interface Step {
-  readonly column: number;
-  readonly next: Step[];
-  /** All columns of the order, NULL, created for the first row. */
-  row?: Record<string, Json>;
-}
-
 /**
- * Makes rows from values by column number, in the order of the columns. A table has few orders, so rows are copied from a template. Objects that grow beyond a
- * dozen fields become hash tables, which are slower to create and to write as JSON.
+ * Makes rows from values by column number, in the order of the columns. A table has few orders, so
+ * rows are copied from a template. Objects that grow beyond a dozen fields become hash tables, which
+ * are slower to create and to write as JSON. JSON.parse allocates all fields at once.
  */
 export function createShapes(columns: readonly string[]) {
-  const first: Step = { column: -1, next: [] };
+  const templates: { readonly order: readonly number[]; readonly empty: Record<string, Json> }[] =
+    [];
   return (
     values: readonly (Json | undefined)[],
     order: readonly number[],
   ): Record<string, Json> => {
-    let step = first;
-    for (const column of order) step = stepTo(step, column);
-    step.row ??= emptyRow(order.map((column) => columns[column] ?? ""));
-    const row = { ...step.row };
+    let template = templates.find((one) => isSameOrder(one.order, order));
+    if (template === undefined) {
+      const names = order.map((column) => `${JSON.stringify(columns[column])}:null`);
+      template = { order, empty: JSON.parse(`{${names.join()}}`) };
+      templates.push(template);
+    }
+    const row = { ...template.empty };
     for (const column of order) row[columns[column] ?? ""] = values[column] ?? null;
     return row;
   };
 }
 
-function stepTo({ next }: Step, column: number): Step {
-  for (const step of next) if (step.column === column) return step;
-  const made: Step = { column, next: [] };
-  next.push(made);
-  return made;
-}
-
-/** JSON.parse allocates all fields at once. */
-function emptyRow(columns: readonly string[]): Record<string, Json> {
-  return JSON.parse(`{${columns.map((name) => `${JSON.stringify(name)}:null`).join()}}`);
+function isSameOrder(one: readonly number[], other: readonly number[]): boolean {
+  if (one.length !== other.length) return false;
+  for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false;
+  return true;
 }

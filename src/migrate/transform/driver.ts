@@ -38,8 +38,8 @@ export function driverOf(
   const fallback = drivers.drivers.find(({ power_manager }) => power_manager === null) ?? null;
   const manager = site.power_manager ?? conf?.power_manager ?? null;
   const fault = conf?.power_manager_fault ?? null;
-  // Ironic cannot boot a Tilera instance with any driver.
-  const isLost = conf?.driver === TILERA && !!instance_uuid;
+  // Ironic cannot boot a Tilera instance with any driver. @source facts/nova-bm.md 3.5
+  const isLost = conf?.driver === "nova.virt.baremetal.tilera.Tilera" && !!instance_uuid;
   const isOther = conf !== null && conf.driver !== drivers.deploy_driver;
   if (isOther && (site.driver === undefined || isLost)) {
     const refusals = drivers.deploy_drivers_refused;
@@ -74,8 +74,6 @@ export function driverOf(
     : refused("N2I-D301", `${fault}, ${forHost}`);
 }
 
-/** @source facts/nova-bm.md 3.5 */
-const TILERA = "nova.virt.baremetal.tilera.Tilera";
 const NONE: readonly Finding[] = [];
 
 /** Finds values that nova-baremetal would have refused. */
@@ -141,10 +139,9 @@ export function inspectShared(
 /** A driver may need exactly one of several values, after rules and site document are applied. */
 export function inspectLogin(
   { one_of = [] }: DriverRow,
-  record: Row,
+  { driver_info }: Row,
   id: number,
 ): readonly Finding[] {
-  const { driver_info } = record;
   if (one_of.length === 0) return NONE;
   const info = objectOf(driver_info);
   const used = one_of.filter((key) => info[key]);

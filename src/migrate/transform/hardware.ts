@@ -1,6 +1,6 @@
-import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
+import { type Json, objectOf } from "../../lib/json.ts";
 import { type Finding, finding, findingIf, merge } from "../../model/findings.ts";
-import type { Driver, ReleaseHardware, ReleaseRequirements } from "../../model/ironic/hardware.ts";
+import type { Driver, ReleaseHardware } from "../../model/ironic/hardware.ts";
 import type { Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping } from "../../model/mapping.ts";
 
@@ -33,21 +33,18 @@ export function inspectHardware(
       missingValues(row, driver, hardware, rules, where),
     ]);
   const releases = hardware.elsewhere.get(name);
-  const info = objectOf(row.driver_info);
-  const hasValue = (key: string): boolean => !isEmpty(info[key]);
-  const able = [...hardware.drivers].filter(
-    ([other, driver]) => !/^fake/.test(other) && works(driver, hardware, hasValue),
-  );
-  const have = able
-    .map(([other]) => other)
-    .toSorted()
-    .join(", ");
   if (releases === undefined) {
     const text = "is not one of Ironic's own, so its interfaces and driver_info were not compared";
     return [finding("N2I-D411", `${where} driver`, `${name} ${text}`)];
   }
+  const info = objectOf(row.driver_info);
+  const able = [...hardware.drivers].filter(
+    ([other, driver]) =>
+      !/^fake/.test(other) && works(driver, hardware, (key) => !isEmpty(info[key])),
+  );
+  const have = able.map(([other]) => other).toSorted();
   const of = releases.includes("..") ? releases.replace("..", " to ") : `${releases} and later`;
-  const advice = `In ${target.release}, ${have || "no driver"} would work with its driver_info`;
+  const advice = `In ${target.release}, ${have.join(", ") || "no driver"} would work with its driver_info`;
   return [finding("N2I-D410", `${where} driver`, `${name} is a driver of ${of}. ${advice}`)];
 }
 
@@ -68,10 +65,18 @@ export function inspectDeploy(row: Row, where: string): readonly Finding[] {
   return findingIf(deploysNothing, "N2I-D416", where, `${which} does not write a disk`);
 }
 
+/** Whether a driver has the interface of a column. */
+function hasInterface({ interfaces }: Driver, column: string, value: string): boolean {
+  const kind = column.slice(0, -INTERFACE.length);
+  return interfaces === null
+    ? OF_CLASSIC.has(kind)
+    : interfaces.get(kind)?.includes(value) === true;
+}
+
 function wrongInterfaces(
   row: Row,
   name: string,
-  { interfaces }: Driver,
+  driver: Driver,
   release: string,
   where: string,
 ): readonly Finding[] {
@@ -79,11 +84,10 @@ function wrongInterfaces(
   for (const column in row) {
     const value = row[column];
     if (typeof value !== "string" || !column.endsWith(INTERFACE)) continue;
-    const kind = column.slice(0, -INTERFACE.length);
-    const have = interfaces?.get(kind) ?? [];
-    if (interfaces === null ? OF_CLASSIC.has(kind) : have.includes(value)) continue;
+    if (hasInterface(driver, column, value)) continue;
+    const have = driver.interfaces?.get(column.slice(0, -INTERFACE.length)) ?? [];
     const reason =
-      interfaces === null
+      driver.interfaces === null
         ? `${value} is set, but ${name} is a classic driver and has its own`
         : `${name} of ${release} has no ${value}. Available: ${have.join(", ") || "none"}`;
     found.push(finding("N2I-D412", `${where} ${column}`, reason));
@@ -91,6 +95,7 @@ function wrongInterfaces(
   return found;
 }
 
+/** Missing driver_info. N2I-D400 reports values that the driver's own rules require. */
 function missingValues(
   row: Row,
   driver: Driver,
@@ -99,60 +104,37 @@ function missingValues(
   where: string,
 ): readonly Finding[] {
   const info = objectOf(row.driver_info);
+  const isMissing = (key: string): boolean => isEmpty(info[key]);
+  const isReported = (key: string): boolean =>
+    rules.some(({ to, missing }) => missing !== undefined && to === `driver_info.${key}`);
   const found = new Map<string, Finding>();
   for (const kind of SPEAKING) {
     const chosen = row[`${kind}${INTERFACE}`];
     const isExplicit = driver.interfaces !== null && typeof chosen === "string";
     // Without a name, Ironic selects the first enabled interface, so one complete choice suffices.
-    const choices = isExplicit
-      ? [hardware.requirements.get(chosen) ?? NOTHING]
-      : choicesOf(driver, kind, hardware);
-    if (choices.some((one) => has(info, one))) continue;
+    const missing = choicesOf(driver, kind, hardware, isExplicit ? chosen : null).map((choice) => ({
+      required: choice.required.filter((key) => isMissing(key) && !isReported(key)),
+      login: choice.login.filter(isMissing),
+    }));
+    const [first] = missing;
+    if (first === undefined || missing.some((one) => one.required.length + one.login.length === 0))
+      continue;
+    const able = missing.find(({ required }) => required.length === 0);
+    const login = first.login.length > 0 ? ` and, to log in, ${first.login.join(", ")}` : "";
+    const text =
+      able === undefined
+        ? `lacks ${first.required.join(", ")}${login}`
+        : `lacks ${able.login.join(", ")} to log in`;
     const by = isExplicit ? `${kind} interface ${chosen}` : String(row.driver);
-    const rest = choices.map((one) => withoutRuleFields(one, rules));
-    const fault = rest.some((one) => has(info, one)) ? null : missingInfo(info, rest, by, where);
-    if (fault !== null) found.set(fault.code + fault.message.replace(by, ""), fault);
+    const code = able === undefined ? "N2I-D413" : "N2I-D414";
+    found.set(code + text, finding(code, `${where} driver_info`, `${by} ${text}`));
   }
   return [...found.values()];
-}
-
-/** N2I-D400 reports values that the driver's own rules require. */
-function withoutRuleFields(
-  { required, login }: ReleaseRequirements,
-  rules: DriverRow["rules"],
-): ReleaseRequirements {
-  const fields = new Set(rules.flatMap(({ missing, to }) => (missing === undefined ? [] : [to])));
-  return { required: required.filter((key) => !fields.has(`driver_info.${key}`)), login };
-}
-
-function has(info: JsonObject, { required, login }: ReleaseRequirements): boolean {
-  return [required, login].every((keys) => keys.every((key) => !isEmpty(info[key])));
 }
 
 /** Whether a driver can read the power with these values of driver_info. */
 function works(driver: Driver, hardware: ReleaseHardware, hasValue: (key: string) => boolean) {
   return choicesOf(driver, "power", hardware).some(({ required }) => required.every(hasValue));
-}
-
-/** The missing driver_info, if no choice is complete. */
-function missingInfo(
-  info: JsonObject,
-  choices: readonly ReleaseRequirements[],
-  by: string,
-  where: string,
-): Finding | null {
-  const missing = choices.map(({ required, login }) => ({
-    required: required.filter((key) => isEmpty(info[key])),
-    login: login.filter((key) => isEmpty(info[key])),
-  }));
-  const [first] = missing;
-  if (first === undefined) return null;
-  const able = missing.find(({ required }) => required.length === 0);
-  const location = `${where} driver_info`;
-  if (able !== undefined)
-    return finding("N2I-D414", location, `${by} lacks ${able.login.join(", ")} to log in`);
-  const login = first.login.length > 0 ? ` and, to log in, ${first.login.join(", ")}` : "";
-  return finding("N2I-D413", location, `${by} lacks ${first.required.join(", ")}${login}`);
 }
 
 function isEmpty(value: Json | undefined): boolean {
@@ -166,22 +148,23 @@ export function meetsRequirements(
   hardware: ReleaseHardware,
 ): boolean {
   const driver = hardware.drivers.get(driverName);
+  const hasRule = (key: string): boolean => rules.some(({ to }) => to === `driver_info.${key}`);
   // Missing and unknown drivers have their own finding.
-  if (driver === undefined) return true;
-  const mapped = new Set(rules.map(({ to }) => to));
-  return works(driver, hardware, (key) => mapped.has(`driver_info.${key}`));
+  return driver === undefined || works(driver, hardware, hasRule);
 }
 
-const NOTHING: ReleaseRequirements = { required: [], login: [] };
+const NOTHING = { required: [], login: [] };
 
+/** The needs of each possible interface. @param chosen the only one, if the node names it */
 function choicesOf(
   { interfaces, requirements }: Driver,
   kind: (typeof SPEAKING)[number],
   hardware: ReleaseHardware,
-): readonly ReleaseRequirements[] {
-  return interfaces === null
-    ? [requirements ?? NOTHING]
-    : (interfaces.get(kind) ?? []).map((name) => hardware.requirements.get(name) ?? NOTHING);
+  chosen: string | null = null,
+) {
+  if (interfaces === null) return [requirements ?? NOTHING];
+  const names = chosen === null ? (interfaces.get(kind) ?? []) : [chosen];
+  return names.map((name) => hardware.requirements.get(name) ?? NOTHING);
 }
 
 /** The release's interfaces for a machine, without those that a replaced driver lacks. */
@@ -192,12 +175,8 @@ export function interfacesFor(
 ): { readonly [field: string]: string } {
   const driver = typeof driverName === "string" ? drivers.get(driverName) : undefined;
   if (driver === undefined || driverName === defaults.driver) return defaults;
-  return Object.fromEntries(
-    Object.entries(defaults).filter(([field, value]) => {
-      if (!field.endsWith(INTERFACE)) return true;
-      const kind = field.slice(0, -INTERFACE.length);
-      if (driver.interfaces === null) return OF_CLASSIC.has(kind);
-      return driver.interfaces.get(kind)?.includes(value) === true;
-    }),
+  const entries = Object.entries(defaults).filter(
+    ([field, value]) => !field.endsWith(INTERFACE) || hasInterface(driver, field, value),
   );
+  return Object.fromEntries(entries);
 }

@@ -1,13 +1,18 @@
 import type { Json, JsonObject } from "../../lib/json.ts";
 import type { Finding } from "../../model/findings.ts";
 import { columnsOf, type HostConfig, type Machine } from "../../model/machine.ts";
-import type { DriverRow, Mapping, StateOutcome, TargetDoc } from "../../model/mapping.ts";
+import type { DriverRow, Mapping, Rule, StateOutcome, TargetDoc } from "../../model/mapping.ts";
 import type { PowerReading } from "../../model/power.ts";
-import { type OriginTable, type RuleSources, type SettledRules, settleRules } from "./compile.ts";
-import { flavorArch } from "./convert.ts";
+import {
+  compileRules,
+  type OriginTable,
+  type RuleSources,
+  type SettledRules,
+  settleRules,
+} from "./compile.ts";
+import { CHECKS, flavorArch } from "./convert.ts";
 import { driverOf, hostOf } from "./driver.ts";
 import { interfacesFor } from "./hardware.ts";
-import { compileProgram, type Program } from "./program.ts";
 import { type Made, makeRecord } from "./record.ts";
 import { asRead, compileSite, type Decided } from "./site.ts";
 import { type Decision, decide, factsOf, type StateFacts } from "./state.ts";
@@ -32,12 +37,64 @@ export interface MadeNode extends Made {
   readonly port: SettledRules;
 }
 
-/** Adds driver_info.key and properties.key as separate fields, because rules read flat sources. */
-function flat(set: JsonObject): JsonObject {
-  const nested = ["driver_info", "properties"].flatMap((column) =>
-    Object.entries(set[column] ?? {}).map(([key, value]) => [`${column}.${key}`, value]),
+/** The keys of driver_info and properties as separate fields, because rules read flat sources. */
+function nested(set: JsonObject): readonly (readonly [field: string, value: Json])[] {
+  return ["driver_info", "properties"].flatMap((column) =>
+    Object.entries(set[column] ?? {}).map(([key, value]) => [`${column}.${key}`, value] as const),
   );
-  return { ...set, ...Object.fromEntries(nested) };
+}
+
+/**
+ * Rules of the site document, and of the driver_info and properties in its entries. They come
+ * first, so they take precedence. Values pass the same checks.
+ */
+function siteRules({ site }: Mapping, rules: readonly Rule[]): readonly Rule[] {
+  const fields = site.machines.flatMap(({ set = {} }) => nested(set).map(([field]) => field));
+  const set = [...new Set(fields)].map((to): Rule => ({ to, from: `site.${to}` }));
+  return [...site.rules.node, ...set].map((rule) => {
+    const as = rules.find(({ to }) => to === rule.to)?.as;
+    return rule.as === undefined && as !== undefined && CHECKS.has(as) ? { ...rule, as } : rule;
+  });
+}
+
+/** The rules of one driver in one release, and the source columns that they do not read. */
+type Program = ReturnType<typeof compileProgram>;
+
+/** Read from the site document by code, because the driver is selected before rules run. */
+const CHOOSES = ["driver", "power_manager", "credentials_charset", "driver_info", "properties"];
+
+/** Compiles one driver's rules and finds unread columns. @param columns found columns by table */
+export function compileProgram(
+  mapping: Mapping,
+  driver: DriverRow,
+  columns: { readonly [table: string]: readonly string[] },
+  origins: OriginTable,
+) {
+  const { rules, site, target } = mapping;
+  const nodeRules = [...driver.rules, ...rules.node];
+  const written = {
+    node: [...siteRules(mapping, nodeRules), ...nodeRules],
+    port: [...site.rules.port, ...rules.port],
+  };
+  const compile = (table: "node" | "port") =>
+    compileRules(written[table], mapping.columns[table], target, driver.name, origins);
+  const [node, port] = [compile("node"), compile("port")];
+  const sources = [...written.node, ...written.port].flatMap(({ from }) => from ?? []);
+  const used = new Set([
+    ...sources.map((text) => text.split("|")[0]),
+    ...[rules.reads, rules.drops, driver.drops, site.drops].flatMap(Object.keys),
+  ]);
+  const read = [...node, ...port].flatMap(({ alternatives }) => alternatives);
+  const set = read.filter(({ input }) => input === "site").map(({ field }) => field);
+  return {
+    ...{ node, port },
+    /** Fields of a site entry that this release supports. */
+    settable: new Set([...CHOOSES, ...set]),
+    /** Snapshot columns that no rule reads and no document drops: `bm_nodes.rack`. */
+    unread: ["bm_nodes", "bm_interfaces"]
+      .flatMap((table) => (columns[table] ?? []).map((column) => `${table}.${column}`))
+      .filter((column) => !used.has(column)),
+  };
 }
 
 /** Makes node records, for the plan and for power. @param columns found columns by table */
@@ -54,7 +111,9 @@ export function createNodes(
     ]),
   );
   const site = compileSite(mapping.site);
-  const flatOf = byObject(flat);
+  const flatOf = byObject(
+    (set: JsonObject): JsonObject => ({ ...set, ...Object.fromEntries(nested(set)) }),
+  );
   const rulesOf = rulesFor(mapping);
   return {
     choose(machine: Machine): Chosen {

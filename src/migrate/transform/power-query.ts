@@ -86,39 +86,35 @@ export function createMethods(
   };
 }
 
-/** Power managers without a driver in Ironic. @source facts/nova-bm.md 3.1 */
-const NO_DRIVER: { readonly [classPath: string]: PowerVerdict } = {
-  tilera: "tilera",
-  "nova.virt.baremetal.tilera_pdu.Pdu": "tilera",
-};
-
+/** A power manager without a driver in Ironic. @source facts/nova-bm.md 3.1 */
 function withoutDriver({ node }: Machine, conf: HostConfig | null, declared: unknown): PowerMethod {
   const manager = declared ?? conf?.power_manager;
-  if (typeof manager !== "string") {
-    const host = node.service_host ?? "NULL";
-    const reason = conf?.power_manager_fault ?? `no nova.conf for ${host}`;
-    return noMethod("other-power", `${reason}: its power manager is unknown`);
+  if (typeof manager === "string") {
+    const isTilera = /^(tilera|nova\.virt\.baremetal\.tilera_pdu\.Pdu)$/.test(manager);
+    return noMethod(isTilera ? "tilera" : "other-power", `${manager} has no BMC to ask`);
   }
-  return noMethod(NO_DRIVER[manager] ?? "other-power", `${manager} has no BMC to ask`);
+  const reason = conf?.power_manager_fault ?? `no nova.conf for ${node.service_host ?? "NULL"}`;
+  return noMethod("other-power", `${reason}: its power manager is unknown`);
 }
 
 export type Secret = Sealed | string;
 
-interface IpmiLogin {
-  readonly address: string;
-  readonly port: number;
-  readonly user: string;
-  readonly password: Secret | null;
-  /** Hex. */
-  readonly kg: Secret | null;
-  /** Null: the conductor's ipmitool chooses. */
-  readonly suite: number | null;
-  readonly level: PowerLevel;
-}
-
 /** How a machine's power is read, always from its driver_info. */
 export type PowerMethod = (
-  | { readonly kind: "ipmi"; readonly login: IpmiLogin }
+  | {
+      readonly kind: "ipmi";
+      readonly login: {
+        readonly address: string;
+        readonly port: number;
+        readonly user: string;
+        readonly password: Secret | null;
+        /** Hex. */
+        readonly kg: Secret | null;
+        /** Null: the conductor's ipmitool chooses. */
+        readonly suite: number | null;
+        readonly level: PowerLevel;
+      };
+    }
   | { readonly kind: "virtual"; readonly host: VirtualPower; readonly macs: readonly string[] }
   /** No query is possible. The verdict gives the reason. */
   | {
@@ -142,7 +138,6 @@ const BY_RELEASE: readonly string[] = [
 
 /** The safe suites that both ipmitool and our client support. */
 const SUITES = [1, 2, 3, 15, 16, 17];
-const IPMI_PORT = 623;
 
 /**
  * The query of a machine, only from its planned driver and driver_info, so that the result applies
@@ -182,7 +177,7 @@ function ipmiMethod(info: JsonObject): PowerMethod {
   if (address === "") return cannot("driver_info.ipmi_address is missing");
   const fault = addressFault(address);
   if (fault !== null) return cannot(`driver_info.ipmi_address ${fault}`);
-  const port = numberOf(info.ipmi_port, IPMI_PORT);
+  const port = numberOf(info.ipmi_port, 623);
   if (port === null || port < 1 || port > 65_535) return cannot("driver_info.ipmi_port is no port");
   const suite = numberOf(info.ipmi_cipher_suite, -1);
   if (suite === null || (suite !== -1 && !SUITES.includes(suite)))
@@ -195,17 +190,17 @@ function ipmiMethod(info: JsonObject): PowerMethod {
   if (!["", "no"].includes(text(info.ipmi_bridging)))
     return cannot("driver_info.ipmi_bridging is not supported");
   const kg = secretOf(info.ipmi_hex_kg_key);
-  const login: IpmiLogin = {
-    ...{ address, port, user: text(info.ipmi_username), level, kg },
-    password: secretOf(info.ipmi_password),
-    suite: suite === -1 ? null : suite,
-  };
+  const [user, password] = [text(info.ipmi_username), secretOf(info.ipmi_password)];
   const query = [
-    `${address} port ${port} as ${JSON.stringify(login.user)} at ${level}`,
-    ...(login.suite === null ? [] : [`suite ${login.suite}`]),
+    `${address} port ${port} as ${JSON.stringify(user)} at ${level}`,
+    ...(suite === -1 ? [] : [`suite ${suite}`]),
     ...(kg === null ? [] : ["with a Kg"]),
   ].join(", ");
-  return { kind: "ipmi", login, query, digest: queryDigest(query, [login.password, kg]) };
+  return {
+    kind: "ipmi",
+    login: { address, port, user, password, kg, suite: suite === -1 ? null : suite, level },
+    ...{ query, digest: queryDigest(query, [password, kg]) },
+  };
 }
 
 const BY_PASSWORD =

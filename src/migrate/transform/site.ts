@@ -1,17 +1,17 @@
-import { groupedBy } from "../../lib/grouped.ts";
+import { grouped, groupedBy } from "../../lib/grouped.ts";
 import { type JsonObject, objectOf } from "../../lib/json.ts";
 import { type Acceptance, type Finding, finding } from "../../model/findings.ts";
 import { columnsOf, type Machine } from "../../model/machine.ts";
 import type { Site, SiteEntry } from "../../model/mapping.ts";
 
 /** The merged site entries of one machine. Later entries take precedence. */
-export interface Decided {
+export type Decided = typeof NOTHING;
+
+const NOTHING: {
   readonly set: JsonObject;
   readonly skip: string | null;
   readonly accept: readonly Acceptance[];
-}
-
-const NOTHING: Decided = { set: {}, skip: null, accept: [] };
+} = { set: {}, skip: null, accept: [] };
 
 /** A matcher with `*` for any text. @param text and values in lower case */
 function pattern(text: string): (lower: string) => boolean {
@@ -73,16 +73,13 @@ function conditionOf([column, expected]: readonly [string, string | readonly str
 }
 
 /**
- * Conditions by which an entry can be looked up, up to the first list. A list records matches only
- * for machines that match all conditions before it.
+ * The column and text of each condition by which an entry can be looked up, up to the first list. A
+ * list records matches only for machines that match all conditions before it.
  */
-function keysOf({
-  conditions,
-}: IndexedEntry): readonly { column: string; only: readonly string[] }[] {
+function keysOf({ conditions }: IndexedEntry) {
   const list = conditions.findIndex(({ missed }) => missed !== null);
-  return (list < 0 ? conditions : conditions.slice(0, list + 1)).flatMap(({ column, only }) =>
-    only === null ? [] : [{ column, only }],
-  );
+  const before = list < 0 ? conditions : conditions.slice(0, list + 1);
+  return before.flatMap(({ column, only }) => (only ?? []).map((text) => ({ column, text })));
 }
 
 interface IndexedEntry {
@@ -96,35 +93,29 @@ interface IndexedEntry {
  * the most different texts, because there may be one for each machine.
  */
 function lookup(entries: readonly IndexedEntry[]): (machine: Machine) => readonly IndexedEntry[] {
-  const texts = groupedBy(
-    entries.flatMap(keysOf),
-    ({ column }) => column,
-    ({ only }) => only,
+  const texts = grouped(entries.flatMap(keysOf), ({ column }) => column);
+  const sizes = [...texts].map(
+    ([column, keys]) => [column, new Set(keys.map(({ text }) => text)).size] as const,
   );
-  const sizes = new Map([...texts].map(([column, all]) => [column, new Set(all.flat()).size]));
-  const different = (column: string): number => sizes.get(column) ?? 0;
+  const columns = sizes.toSorted(([, one], [, other]) => other - one).map(([column]) => column);
   const always: IndexedEntry[] = [];
-  const byColumn = new Map<string, Map<string, IndexedEntry[]>>();
-  for (const entry of entries) {
-    const [key] = keysOf(entry).toSorted(
-      (one, other) => different(other.column) - different(one.column),
-    );
-    if (key === undefined) {
-      always.push(entry);
-      continue;
-    }
-    const entriesByValue = byColumn.get(key.column) ?? new Map<string, IndexedEntry[]>();
-    byColumn.set(key.column, entriesByValue);
-    for (const text of key.only) {
-      const before = entriesByValue.get(text);
-      if (before === undefined) entriesByValue.set(text, [entry]);
-      else before.push(entry);
-    }
-  }
-  const columns = [...byColumn];
+  const keyed = entries.flatMap((entry) => {
+    const keys = keysOf(entry);
+    const by = columns.find((column) => keys.some((key) => key.column === column));
+    if (by === undefined) always.push(entry);
+    return keys.filter(({ column }) => column === by).map((key) => ({ ...key, entry }));
+  });
+  const byColumn = [...grouped(keyed, ({ column }) => column)].map(([column, keys]) => ({
+    column,
+    entriesOf: groupedBy(
+      keys,
+      ({ text }) => text,
+      ({ entry }) => entry,
+    ),
+  }));
   return (machine) => {
-    const found = columns.flatMap(
-      ([column, entriesByValue]) => entriesByValue.get(columnValue(machine, column) ?? "") ?? [],
+    const found = byColumn.flatMap(
+      ({ column, entriesOf }) => entriesOf.get(columnValue(machine, column) ?? "") ?? [],
     );
     return found.length === 0
       ? always

@@ -57,16 +57,12 @@ export function decide(
   return { row, outcome: row.accepted ?? row.outcome };
 }
 
-const TEXT: { readonly [state in Presence]: string | null } = {
-  unknown: null,
-  missing: "Nova has no such instance",
-  deleted: "Nova has deleted the instance",
-  busy: "Nova is working on it",
-  live: null,
+/** Texts, and findings that apply in any state. A busy instance is normal during an operation. */
+const LOST: { readonly [state in Presence]?: readonly [text: string, code?: FindingCode] } = {
+  missing: ["Nova has no such instance", "N2I-D201"],
+  deleted: ["Nova has deleted the instance", "N2I-D202"],
+  busy: ["Nova is working on it"],
 };
-
-/** Findings that apply in any state. A busy instance is normal during an operation. */
-const CODE: Partial<Record<Presence, FindingCode>> = { missing: "N2I-D201", deleted: "N2I-D202" };
 
 /**
  * Findings of the state table's row. If the row does not check Nova, a lost instance has its own
@@ -78,22 +74,16 @@ export function stateFindings(
   facts: StateFacts,
   where: string,
 ): readonly Finding[] {
-  const location = `${where} task_state`;
   const novaChecked = row.when.nova !== undefined || !facts.instance;
-  const text = novaChecked ? null : TEXT[facts.nova];
-  const absentCode = novaChecked ? undefined : CODE[facts.nova];
-  if (row.finding === undefined && absentCode === undefined) return NONE;
-  const findings: Finding[] = [];
-  if (row.finding !== undefined) {
-    const what = `task_state ${JSON.stringify(facts.task_state)}: ${row.means}`;
-    findings.push(finding(row.finding, location, text === null ? what : [what, text].join("; ")));
-  }
-  if (absentCode !== undefined && text !== null)
-    findings.push(finding(absentCode, `${where} instance_uuid`, text));
-  return findings;
+  const [text, code] = (novaChecked ? undefined : LOST[facts.nova]) ?? [];
+  if (row.finding === undefined && code === undefined) return [];
+  const state = `task_state ${JSON.stringify(facts.task_state)}: ${row.means}`;
+  const what = text === undefined ? state : `${state}; ${text}`;
+  return [
+    ...(row.finding === undefined ? [] : [finding(row.finding, `${where} task_state`, what)]),
+    ...(code === undefined ? [] : [finding(code, `${where} instance_uuid`, text ?? "")]),
+  ];
 }
-
-const NONE: readonly Finding[] = [];
 
 function holds(when: StateRow["when"], facts: StateFacts): boolean {
   return (

@@ -9,27 +9,12 @@ import type { Mapping, StateOutcome, TargetDoc } from "../../model/mapping.ts";
 import { rootUuid } from "../../systems/tftp/rules/harvest.ts";
 import { inFolder } from "../../systems/tftp/rules/pxe-config.ts";
 
-interface Unbooted {
-  readonly code: FindingCode;
-  readonly text: (ironic: string) => string;
-  /** Applies even if no conductor takes the machine over. */
-  readonly always?: true;
-}
-
 /** Reasons why a machine does not boot. D406 only warns, because it can be fixed afterwards. */
-const UNBOOTED: { readonly [boot in TargetDoc["boot"]]?: Unbooted } = {
-  deploy: { code: "N2I-D406", text: (ironic) => `takeover by ${ironic} rewrites its boot file` },
-  edit: { code: "N2I-D408", text: (ironic) => `takeover by ${ironic} edits a missing file` },
-  local: {
-    code: "N2I-D403",
-    text: (ironic) => `${ironic} boots instances from disk only`,
-    always: true,
-  },
-};
-
-const AS_RAMDISK: Unbooted = {
-  code: "N2I-D409",
-  text: (ironic) => `${ironic} boots its kernel and ramdisk without reading its disk`,
+const UNBOOTED: { readonly [boot: string]: readonly [code: FindingCode, text: string] } = {
+  deploy: ["N2I-D406", "takeover by IRONIC rewrites its boot file"],
+  edit: ["N2I-D408", "takeover by IRONIC edits a missing file"],
+  local: ["N2I-D403", "IRONIC boots instances from disk only"],
+  ramdisk: ["N2I-D409", "IRONIC boots its kernel and ramdisk without reading its disk"],
 };
 
 /**
@@ -47,7 +32,8 @@ export function inspectTenant(
   const where = `bm_nodes.id=${machine.node.id}`;
   const ports = portsOf(machine);
   const vifs = machine.nova?.instance?.vifs ?? null;
-  const unbooted = asRamdisk ? AS_RAMDISK : UNBOOTED[target.boot];
+  const boot = asRamdisk ? "ramdisk" : target.boot;
+  const [unbooted, text = ""] = UNBOOTED[boot] ?? [];
   // A conductor takes over active nodes, at the latest when maintenance ends.
   const taken = target.states[outcome]?.provision_state === "active";
   const few = vifs !== null && vifs.length > ports.length;
@@ -57,8 +43,8 @@ export function inspectTenant(
   const swap = keepsUnknownSwap(machine);
   const rootless = (machine.nova?.instance?.root_gb ?? machine.node.root_mb) === 0;
   return [
-    ...(unbooted !== undefined && (taken || unbooted.always === true)
-      ? [finding(unbooted.code, where, unbooted.text(`Ironic ${target.release}`))]
+    ...(unbooted !== undefined && (taken || boot === "local")
+      ? [finding(unbooted, where, text.replace("IRONIC", `Ironic ${target.release}`))]
       : []),
     ...findingIf(few, "N2I-D112", where, counts),
     ...findingIf(bare, "N2I-D113", where, `no interface has ${none}`),
@@ -67,8 +53,6 @@ export function inspectTenant(
     ...inspectVifs(machine, ports, where),
   ];
 }
-
-const EMPTY = "Nova's cache of VIFs is empty";
 
 /** VIFs that differ between nova_bm and Nova's cache, and may be in use. */
 function inspectVifs(
@@ -80,7 +64,8 @@ function inspectVifs(
   if (cached === null) return [];
   if (cachedVifs(machine) === null) {
     const text = `no interface has the MAC of a VIF in Nova's cache (${counted(cached.length, "VIF")})`;
-    return [finding("N2I-D115", where, cached.length === 0 ? EMPTY : text)];
+    const empty = "Nova's cache of VIFs is empty";
+    return [finding("N2I-D115", where, cached.length === 0 ? empty : text)];
   }
   const carried = new Set(ports.flatMap(({ vif }) => vif?.toLowerCase() ?? []));
   const recorded = new Set<string>();
@@ -146,9 +131,7 @@ export interface PortSource {
 }
 
 /** NULL counts as live. @source facts/nova-bm.md 1.5 */
-function isLive(row: { readonly deleted: boolean | null }): boolean {
-  return row.deleted !== true;
-}
+const isLive = ({ deleted }: BmInterface): boolean => deleted !== true;
 
 /**
  * Nova's VIF cache if it is valid. Null if nova_bm is the only source: Nova was not read, or its
@@ -197,16 +180,13 @@ export function portsOf(machine: Machine): readonly PortSource[] {
 
 const NONE: readonly BmInterface[] = [];
 
-/** nova-baremetal's kernel arguments, if there is no boot file. */
-const ARGS = "ro";
-
 function specifiedRoot(set: JsonObject): string | null {
   return typeof set.root_uuid === "string" ? set.root_uuid : null;
 }
 
-/** Kernel arguments of the instance from its boot file, without `root=`. */
+/** Kernel arguments of the instance without `root=`: of its boot file, or nova-baremetal's. */
 function argsOf({ boot }: Machine): string {
-  return (boot?.kind === "read" && boot.config.boot?.args) || ARGS;
+  return (boot?.kind === "read" && boot.config.boot?.args) || "ro";
 }
 
 /** Whether this machine needs the ramdisk interface to boot. @source facts/ironic.md 2.5 */

@@ -21,7 +21,6 @@ import { inspectHost, inspectLogin, inspectPower, inspectShared } from "./driver
 import { inspectDeploy, inspectHardware } from "./hardware.ts";
 import { type Chosen, createNodes, type MadeNode } from "./node.ts";
 import { inspectAddress, methodOfMachine } from "./power-query.ts";
-import type { Program } from "./program.ts";
 import { type Made, makeRecord } from "./record.ts";
 import { asRead } from "./site.ts";
 import { stateFindings } from "./state.ts";
@@ -89,7 +88,7 @@ export function createTransform(
     /** Findings of site entries without a machine. */
     unmatched: nodes.unmatched,
     /** The table for the indexes in `Desired.origins`. */
-    origins: origins.table,
+    origins: (): readonly (readonly [string, string])[] => origins.table,
   };
 }
 
@@ -147,8 +146,8 @@ function transformed(making: Making, source: Machine): Transformed {
     shared,
     inspectHardware(row, mapping, driver.row, where),
     inspectDeploy(row, where),
-    unread(source, driver.program),
-    placeless(chosen.decided.set, driver.program, where),
+    unread(source, driver),
+    placeless(chosen.decided.set, driver, where),
     inspectTenant(source, decision.outcome, mapping, bootsAsRamdisk(set, mapping.target)),
     keeps ? inspectRoots(source, set, where) : NONE,
     keeps ? inspectRebuild(source, row, where) : NONE,
@@ -214,14 +213,21 @@ function misfits(
 }
 
 /** One finding for fields of the site document that nothing writes. */
-function placeless(set: JsonObject, { settable }: Program, where: string): readonly Finding[] {
+function placeless(
+  set: JsonObject,
+  { program: { settable } }: NonNullable<Chosen["driver"]>,
+  where: string,
+): readonly Finding[] {
   const fields = Object.keys(set).filter((field) => !settable.has(field));
   const unset = `set, but not written: ${fields.join(", ")}`;
   return findingIf(fields.length > 0, "N2I-D309", where, unset);
 }
 
 /** Findings of values in columns without a rule, which would be lost. */
-function unread({ node, interfaces }: Machine, program: Program): readonly Finding[] {
+function unread(
+  { node, interfaces }: Machine,
+  { program }: NonNullable<Chosen["driver"]>,
+): readonly Finding[] {
   return program.unread.flatMap((name) => {
     const [table, column = ""] = name.split(".");
     const rows = table === "bm_nodes" ? [node] : interfaces;

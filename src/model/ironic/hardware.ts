@@ -26,7 +26,7 @@ export interface Driver {
   readonly requirements: ReleaseRequirements | null;
 }
 
-export interface ReleaseRequirements {
+interface ReleaseRequirements {
   readonly required: readonly string[];
   readonly login: readonly string[];
 }

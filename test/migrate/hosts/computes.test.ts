@@ -4,7 +4,7 @@ import { choiceOf } from "../../../src/migrate/hosts/rules/choice.ts";
 import {
   type ComputeFault,
   createComputesAudit,
-  type ProvidersOf,
+  type NovaNow,
 } from "../../../src/migrate/hosts/rules/computes.ts";
 import { auditInstances, placedOf } from "../../../src/migrate/hosts/rules/current-placement.ts";
 import { ranSince } from "../../../src/migrate/hosts/rules/running.ts";
@@ -24,6 +24,8 @@ const line = (id: number): PlannedMachine => ({
   ],
 });
 
+type Providers = Awaited<ReturnType<NonNullable<NovaNow["providersOf"]>>>;
+
 /** What Nova has of a machine: nothing, nova-baremetal's row, Ironic's, or one that was deleted. */
 const STATES = ["none", "baremetal", "ironic", "deleted"] as const;
 type State = (typeof STATES)[number];
@@ -31,7 +33,7 @@ type State = (typeof STATES)[number];
 async function audit(
   states: readonly State[],
   expects: (host: string | null) => string | null = () => null,
-  providers: Awaited<ReturnType<ProvidersOf>> | null = null,
+  providers: Providers | null = null,
   size: Partial<typeof SIZE> = {},
 ) {
   const by = <T>(of: (state: State, id: number) => readonly T[]) =>
@@ -104,8 +106,7 @@ test("what a compute node offers otherwise than its machine has is told by its c
 test("a machine that Nova offers has a resource provider of its compute node's uuid", async () => {
   const provider = (uuids: readonly string[], compute: string | null) =>
     new Map([["a-1", { uuids, compute }]]);
-  const told = async (given: Awaited<ReturnType<ProvidersOf>>) =>
-    (await audit(["ironic"], undefined, given)).faults;
+  const told = async (given: Providers) => (await audit(["ironic"], undefined, given)).faults;
   assert.deepEqual(await told(provider(["x"], "x")), []);
   assert.deepEqual(await told(provider(["x"], null)), []);
   assert.match((await told(provider(["y"], "x")))[0] ?? "", /provider is y, its compute node x$/);

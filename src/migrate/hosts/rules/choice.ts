@@ -18,19 +18,6 @@ const SELECTORS: { readonly [kind: string]: (machine: Choosable) => string | nul
   shard: ({ records }) => textOrNull(nodeOf(records)?.shard),
 };
 
-/** The part of a value before `=`, and the machines it matches. */
-interface HostSelector {
-  readonly kind: string;
-  readonly value: string;
-  readonly matches: (machine: Choosable) => boolean;
-}
-
-interface Rule {
-  /** Null: every machine. */
-  readonly by: HostSelector | null;
-  readonly to: string;
-}
-
 /** The compute host for the rows of each machine. */
 export type Choice = ReturnType<typeof choiceOf>;
 
@@ -61,6 +48,9 @@ export function choiceOf(values: readonly string[]) {
   };
 }
 
+type Rule = ReturnType<typeof ruleOf>;
+type HostSelector = NonNullable<Rule["by"]>;
+
 function refuseTwoHosts(rules: readonly Rule[]): void {
   for (const { by, to } of rules) {
     const other = rules.find(
@@ -75,12 +65,13 @@ function refuseTwoHosts(rules: readonly Rule[]): void {
   }
 }
 
-function ruleOf(text: string): Rule {
+/** The host, and the machines that the part before `=` selects. Null: every machine. */
+function ruleOf(text: string) {
   const [, kind = "host", value, to] = /^(?:(?:([a-z]+):)?([^=]+)=)?([^=]+)$/s.exec(text) ?? [];
   const select = Object.hasOwn(SELECTORS, kind) ? SELECTORS[kind] : undefined;
   if (to === undefined || select === undefined) throw new Error(`no compute host in ${text}`);
-  if (value === undefined) return { by: null, to };
-  return { by: { kind, value, matches: (machine) => select(machine) === value }, to };
+  const matches = (machine: Choosable): boolean => select(machine) === value;
+  return { by: value === undefined ? null : { kind, value, matches }, to };
 }
 
 /** A refusal names at most this many hosts. */

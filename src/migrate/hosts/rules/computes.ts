@@ -16,7 +16,6 @@ const SIZES = [
 /** By UUID of the machine, lower case. */
 type OfMachines<T> = (uuids: readonly string[]) => Promise<ReadonlyMap<string, T>>;
 type ByMachine<T> = OfMachines<readonly T[]>;
-export type ProvidersOf = OfMachines<MachineProvider>;
 
 /** Current rows of machines and instances in Nova and Placement, by UUID in lower case. */
 export interface NovaNow {
@@ -29,7 +28,7 @@ export interface NovaNow {
   /** Ids of compute nodes that were deleted since the plan. */
   readonly deletedOf: ByMachine<number>;
   /** Null without a Placement database, and so is `allocatedOf`. */
-  readonly providersOf: ProvidersOf | null;
+  readonly providersOf: OfMachines<MachineProvider> | null;
   readonly allocatedOf: ((instances: readonly string[]) => Promise<ReadonlySet<string>>) | null;
   /** The reason why a host must offer its machines. Null if its nova-compute may not have run. */
   readonly expects: (host: string | null) => string | null;
@@ -84,7 +83,8 @@ export function createComputesAudit(
         else if (reason === null) more += 1;
         if (!has || providers === null) continue;
         tally.providers += 1;
-        for (const fault of providerFaults(providers.get(key))) yield { machine, fault };
+        const fault = providerFault(providers.get(key) ?? { uuids: [], compute: null });
+        if (fault !== null) yield { machine, fault };
       }
     },
     *end(): Generator<ComputeFault> {
@@ -124,24 +124,19 @@ function missing(
  * is valid, for a node in maintenance, without a power state, or in use on a later Nova.
  * @source facts/systems.md D4; facts/rehearsal.md 2
  */
-function computeFaults(
+function* computeFaults(
   { records }: PlannedMachine,
   rows: readonly ComputeSize[],
-): readonly string[] {
-  const node = nodeOf(records);
-  const properties = objectOf(node?.properties);
-  const faults: string[] = [];
+): Generator<string> {
+  const properties = objectOf(nodeOf(records)?.properties);
   if (rows.length > 1)
-    faults.push(`${rows.length} live compute nodes: ${rows.map(({ id }) => id).join(", ")}`);
+    yield `${rows.length} live compute nodes: ${rows.map(({ id }) => id).join(", ")}`;
   for (const row of rows) {
     if (row.hypervisor_type !== "ironic" || SIZES.every(([column]) => row[column] === 0)) continue;
     for (const [column, key] of SIZES)
       if (row[column] !== properties[key])
-        faults.push(
-          `compute_nodes.id=${row.id} ${column} is ${row[column]}, properties.${key} ${JSON.stringify(properties[key] ?? null)}`,
-        );
+        yield `compute_nodes.id=${row.id} ${column} is ${row[column]}, properties.${key} ${JSON.stringify(properties[key] ?? null)}`;
   }
-  return faults;
 }
 
 /** A machine in Placement, in lower case. */
@@ -153,15 +148,14 @@ interface MachineProvider {
 }
 
 /**
- * Faults of the resource provider of an offered machine. If its UUID differs from the compute
+ * The fault of the resource provider of an offered machine. If its UUID differs from the compute
  * node's, it is never updated.
  * @source facts/rehearsal.md 4
  */
-function providerFaults(found: MachineProvider | undefined): readonly string[] {
-  const { uuids, compute } = found ?? { uuids: [], compute: null };
-  if (uuids.length === 0) return ["no resource provider in Placement has the name of the machine"];
-  if (compute === null || uuids.includes(compute)) return [];
-  return [`its resource provider is ${uuids.join(" and ")}, its compute node ${compute}`];
+function providerFault({ uuids, compute }: MachineProvider): string | null {
+  if (uuids.length === 0) return "no resource provider in Placement has the name of the machine";
+  if (compute === null || uuids.includes(compute)) return null;
+  return `its resource provider is ${uuids.join(" and ")}, its compute node ${compute}`;
 }
 
 /** A compute node that Nova created after the plan, and its machine. */
@@ -169,37 +163,28 @@ export interface NewCompute extends ComputeLocation {
   readonly bm_node_id: number;
 }
 
-export type PlacedMachine = Pick<PlannedMachine, "bm_node_id" | "uuid" | "service_host">;
-
-/** Compute nodes that existed when hosts were planned. */
-interface PlannedComputes {
-  readonly ids: ReadonlySet<number>;
-  /** UUIDs of their machines. */
-  readonly machines: ReadonlySet<string>;
-}
-
 /**
  * Compute nodes that a nova-compute created after the plan. If they stay, machines are offered twice
  * after a rollback. The new nova-compute creates them on another host than the machine's, the old
  * nova-compute on its own host if the row was moved away. A row that a driver overwrote on the
  * machine's own host is the old row.
+ * @param planned ids and machines of the compute nodes that existed when hosts were planned
  * @source facts/nova-bm.md 5.2, 5.3
  */
-export async function* newComputes(
-  machines: AsyncIterable<readonly PlacedMachine[]>,
+export async function newComputes(
+  machines: readonly PlannedMachine[],
   locationsOf: NovaNow["locationsOf"],
-  planned: PlannedComputes,
-): AsyncGenerator<NewCompute> {
-  for await (const batch of machines) {
-    const found = await locationsOf(batch.flatMap(({ uuid }) => uuid ?? []));
-    for (const { uuid, bm_node_id, service_host } of batch) {
-      const had = planned.machines.has(uuid ?? "");
-      for (const location of found.get(uuid?.toLowerCase() ?? "") ?? []) {
-        const elsewhere = location.hypervisor_type === "ironic" && location.host !== service_host;
-        if (!planned.ids.has(location.id) && (had || elsewhere)) yield { ...location, bm_node_id };
-      }
-    }
-  }
+  planned: { readonly ids: ReadonlySet<number>; readonly machines: ReadonlySet<string> },
+): Promise<readonly NewCompute[]> {
+  const found = await locationsOf(machines.flatMap(({ uuid }) => uuid ?? []));
+  return machines.flatMap(({ uuid, bm_node_id, service_host }) => {
+    const had = planned.machines.has(uuid ?? "");
+    const added = (found.get(uuid?.toLowerCase() ?? "") ?? []).filter(
+      ({ id, host, hypervisor_type }) =>
+        !planned.ids.has(id) && (had || (hypervisor_type === "ironic" && host !== service_host)),
+    );
+    return added.map((location) => ({ ...location, bm_node_id }));
+  });
 }
 
 /** Compute nodes of a machine on another host than planned. @source facts/nova-bm.md 5.2 */

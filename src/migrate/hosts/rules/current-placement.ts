@@ -107,27 +107,25 @@ export function accepted(line: Placed, code: FindingCode): boolean {
  * and deployed again.
  */
 export async function* changedTenants(
-  machines: Iterable<readonly Placed[]>,
+  lines: readonly Placed[],
   { instancesOf, onNodes, nova }: TenantsNow,
 ): AsyncGenerator<string> {
-  for (const lines of machines) {
-    const byNode = await onNodes(lines.flatMap(({ uuid }) => uuid ?? []));
-    const rows = await instancesOf(lines.flatMap(({ instance }) => instance ?? []));
-    for (const line of lines) {
-      const { instance: planned } = line;
-      const where = `bm_nodes.id=${line.bm_node_id}`;
-      const row = rows.get(planned?.toLowerCase() ?? "");
-      const busy =
-        accepted(line, "N2I-D206") || accepted(line, "N2I-D100") ? null : (row?.task_state ?? null);
-      const faults = [
-        ...(planned === null ? [] : lifeFaults(line, row)),
-        ...(line.unchanged ? locationFaults(line, row, nova) : []),
-        ...(busy === null ? [] : [`task_state is ${busy}`]),
-      ];
-      for (const fault of faults) yield `${where} instance ${planned} ${fault}`;
-      for (const { uuid: other } of foreignInstancesOn(line, byNode))
-        yield `${where} is planned with ${planned ?? "no instance"}, and instance ${other} is on it`;
-    }
+  const byNode = await onNodes(lines.flatMap(({ uuid }) => uuid ?? []));
+  const rows = await instancesOf(lines.flatMap(({ instance }) => instance ?? []));
+  for (const line of lines) {
+    const { instance: planned } = line;
+    const where = `bm_nodes.id=${line.bm_node_id}`;
+    const row = rows.get(planned?.toLowerCase() ?? "");
+    const busy =
+      accepted(line, "N2I-D206") || accepted(line, "N2I-D100") ? null : (row?.task_state ?? null);
+    const faults = [
+      ...(planned === null ? [] : lifeFaults(line, row)),
+      ...(line.unchanged ? locationFaults(line, row, nova) : []),
+      ...(busy === null ? [] : [`task_state is ${busy}`]),
+    ];
+    for (const fault of faults) yield `${where} instance ${planned} ${fault}`;
+    for (const { uuid: other } of foreignInstancesOn(line, byNode))
+      yield `${where} is planned with ${planned ?? "no instance"}, and instance ${other} is on it`;
   }
 }
 
@@ -142,15 +140,12 @@ export function heal(machine: string | null = null, resource_class: string | nul
   return `stop nova-compute and wait for service_down_time (60 s); openstack resource provider inventory set ${node} --amend --resource ${custom}:reserved=0; nova-manage placement heal_allocations; start nova-compute`;
 }
 
-export interface AllocationsNow extends Pick<NovaNow, "instancesOf"> {
-  readonly allocatedOf: NonNullable<NovaNow["allocatedOf"]>;
-}
-
 /** Live instances without an allocation, which nothing else reports. */
 export async function* auditAllocations(
   batch: readonly PlannedMachine[],
-  { instancesOf, allocatedOf }: AllocationsNow,
+  { instancesOf, allocatedOf }: Pick<NovaNow, "instancesOf" | "allocatedOf">,
 ) {
+  if (allocatedOf === null) return;
   const lines = batch.filter(isLoaded);
   const uuids = lines.flatMap((line) => instanceOn(line) ?? []);
   const rows = await instancesOf(uuids);

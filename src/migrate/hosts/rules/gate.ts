@@ -7,9 +7,6 @@ import { requestText, taskStateText } from "../../../model/nova/requests.ts";
 import { nodeOf } from "../../../model/plan.ts";
 import { type Transformed, withAccepted } from "../../transform/transform.ts";
 
-/** The location of a live instance in Nova after the plan. */
-export type InstanceLocation = Pick<InstanceRow, "uuid" | "host" | "node">;
-
 /** The nova-compute of a machine after the migration. */
 interface Runs {
   readonly host: string | null;
@@ -31,8 +28,12 @@ export type HostGate = ReturnType<typeof createGate>;
  */
 export function createGate(clustered: boolean, nova: Pick<ServerIdentity, "engine">) {
   let only: string | null = null;
-  /** Findings of a machine about the compute host of its instance. */
-  return ({ node }: Machine, location: InstanceLocation, runs: Runs): readonly Finding[] => {
+  /** @param location of a live instance in Nova after the plan */
+  return (
+    { node }: Machine,
+    location: Pick<InstanceRow, "uuid" | "host" | "node">,
+    runs: Runs,
+  ): readonly Finding[] => {
     const where = `bm_nodes.id=${node.id} instance ${location.uuid}`;
     const spelt = same(location.node, node.uuid) ? ", and Ironic's uuid is in lower case" : "";
     const faults: string[] = [];

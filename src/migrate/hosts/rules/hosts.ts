@@ -8,7 +8,7 @@ import type { HostUse, MachineRows, NovaTables } from "../../../model/nova/nova-
 import { isLoaded, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
 import { type Transformed, withAccepted } from "../../transform/transform.ts";
 import type { Choice } from "./choice.ts";
-import { type HostGate, type InstanceLocation, keepsInstance, queuedOf, same } from "./gate.ts";
+import { type HostGate, keepsInstance, queuedOf, same } from "./gate.ts";
 import { aggregatesOf, computeHost, instanceStep, moveComputes, serviceStep } from "./steps.ts";
 
 /**
@@ -117,27 +117,27 @@ function judging(
     const host = to ?? service_host;
     const isServed = to !== null || served.has(service_host ?? "");
     const runs = { host, isServed, loads: !found.some(blocks) };
-    const faults = audited(machine, node, rows, (location) => gate(machine, location, runs), to);
-    return onHost(withAccepted(made, [...found, ...faults]), to);
+    const location = locationOf(machine, node, rows, to);
+    const faults = location === null ? [] : gate(machine, location, runs);
+    const isElsewhere = location !== null && faults.length === 0 && to !== null && rows.elsewhere;
+    const other = `instances.node is ${show(instance?.node ?? "")}`;
+    const at = `${where} instance ${instance?.uuid}`;
+    const elsewhere = findingIf(isElsewhere, "N2I-D226", at, other);
+    return onHost(withAccepted(made, [...found, ...faults, ...elsewhere]), to);
   };
 }
 
-/** Compares the planned location of the instance with the running nova-compute. */
-function audited(
+/** The location of the machine's live instance after the plan. Null if it has none. */
+function locationOf(
   machine: Machine,
   node: Row,
-  { instance, elsewhere }: MachineRows,
-  against: (location: InstanceLocation) => readonly Finding[],
+  { instance }: MachineRows,
   to: string | null,
-): readonly Finding[] {
-  if (instance === null || (instance.deleted ?? 0) !== 0) return [];
-  if (!keepsInstance(node, instance)) return [];
+): MachineRows["instance"] {
+  if (instance === null || (instance.deleted ?? 0) !== 0) return null;
+  if (!keepsInstance(node, instance)) return null;
   const step = to === null ? null : instanceStep(machine.node.uuid, node, instance, to);
-  const location = step === null ? instance : { ...instance, host: to, node: String(node.uuid) };
-  const found = against(location);
-  if (found.length > 0 || to === null || !elsewhere) return found;
-  const where = `bm_nodes.id=${machine.node.id} instance ${instance.uuid}`;
-  return [finding("N2I-D226", where, `instances.node is ${show(instance.node ?? "")}`)];
+  return step === null ? instance : { ...instance, host: to, node: String(node.uuid) };
 }
 
 /** Text about rows that remain on a host whose machines were moved. Null if none do. */

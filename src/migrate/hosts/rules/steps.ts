@@ -11,10 +11,6 @@ import type { PlannedMachine } from "../../../model/plan.ts";
 import type { Choice } from "./choice.ts";
 import { keepsInstance } from "./gate.ts";
 
-/** `disabled_reason` of services whose machines were moved. */
-const REASON = "nova2ironic: moved to";
-const LONGEST = 255;
-
 /**
  * The step that sets an instance's host, and its node if that differs, even in case, because
  * PostgreSQL compares exactly. bm_nodes decides the machine. Deleted instances and those that
@@ -29,9 +25,8 @@ export function instanceStep(
   to: string,
 ): NovaStep | null {
   if (instance === null || instance.deleted !== 0 || !keepsInstance(made, instance)) return null;
-  const uuidOf = typeof made?.uuid === "string" ? made.uuid : null;
   const { id, uuid, deleted, task_state, host } = instance;
-  const node = uuidOf ?? instance.node;
+  const node = typeof made?.uuid === "string" ? made.uuid : instance.node;
   if (host === to && node === instance.node) return null;
   const common = { uuid, deleted, task_state };
   return {
@@ -114,13 +109,14 @@ export function serviceStep(
   to: readonly string[],
 ): readonly NovaStep[] {
   if (disabled === true) return [];
+  const same = { host, deleted: 0 };
   return [
     {
       ...({ id: `services:${id}`, part: "hosts", table: "services", key: { id } } as const),
-      before: { host, deleted: 0, disabled, disabled_reason },
+      before: { ...same, disabled, disabled_reason },
       after: {
-        ...{ host, deleted: 0, disabled: true },
-        disabled_reason: `${REASON} ${to.join(", ")}`.slice(0, LONGEST),
+        ...{ ...same, disabled: true },
+        disabled_reason: `nova2ironic: moved to ${to.join(", ")}`.slice(0, 255),
       },
       machine: null,
       of: `service ${host}`,
@@ -137,7 +133,8 @@ export function aggregatesOf({ services, aggregates, baremetal }: NovaTables, ch
     [...choice.targets].map(([to, from]) => {
       const exists = services.some(({ host }) => host === to) || aggregates.has(to);
       const sources = (from ?? baremetal).filter((host) => host !== to);
-      return [to, exists ? isOf(to) : common(sources.map(isOf))] as const;
+      const [first = NONE, ...rest] = (exists ? [to] : sources).map(isOf);
+      return [to, first.filter((id) => rest.every((other) => other.includes(id)))] as const;
     }),
   );
   return {
@@ -147,17 +144,9 @@ export function aggregatesOf({ services, aggregates, baremetal }: NovaTables, ch
     judge({ uuid, host }: InstanceRow, to: string): readonly Finding[] {
       const [now, then] = [isOf(host ?? ""), memberships.get(to) ?? NONE];
       const same = now.length === then.length && now.every((id) => then.includes(id));
-      const differ = `${host} is in aggregates ${listOf(now)}, ${to} in ${listOf(then)}`;
+      const [from, into] = [now, then].map((ids) => ids.join(", ") || "none");
+      const differ = `${host} is in aggregates ${from}, ${to} in ${into}`;
       return findingIf(!same && host !== to, "N2I-D221", `instance ${uuid}`, differ);
     },
   };
-}
-
-function common(sets: readonly (readonly number[])[]): readonly number[] {
-  const [first = NONE, ...rest] = sets;
-  return first.filter((id) => rest.every((other) => other.includes(id)));
-}
-
-function listOf(ids: readonly number[]): string {
-  return ids.length === 0 ? "none" : ids.join(", ");
 }

@@ -59,9 +59,7 @@ export function compareNova(
     for await (const found of auditHosts(batch, now, choice))
       if (!reported.has(found.machine)) yield wrong("compute nodes", found);
     for await (const found of computes.faults(batch)) yield wrong("compute nodes", found);
-    const { instancesOf, allocatedOf } = now;
-    if (allocatedOf === null) return;
-    for await (const bare of auditAllocations(batch, { instancesOf, allocatedOf })) {
+    for await (const bare of auditAllocations(batch, now)) {
       const { machine, instance, resource_class } = bare;
       const fault = `instance ${instance} has no allocation. To create it: ${heal(machine, resource_class)}`;
       yield wrong("allocations", { machine, fault });

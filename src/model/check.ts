@@ -43,15 +43,13 @@ export interface ServerFacts {
   readonly wsrep: { readonly [name: string]: string };
 }
 
-/** A live row of bm_nodes. */
-export type BmNodeFacts = Pick<
-  BmNode,
-  "id" | "uuid" | "service_host" | "instance_uuid" | "task_state"
->;
-
 export interface BmFacts {
   readonly version: number;
-  readonly nodes: readonly BmNodeFacts[];
+  /** Live rows. */
+  readonly nodes: readonly Pick<
+    BmNode,
+    "id" | "uuid" | "service_host" | "instance_uuid" | "task_state"
+  >[];
 }
 
 type Beat = Omit<HostBeat, "age">;
@@ -66,15 +64,13 @@ export interface DeployImage {
   readonly value: string | null;
 }
 
-export interface InstanceFacts
-  extends Pick<Instance, "uuid" | "host" | "node" | "vm_state" | "task_state" | "deleted"> {
-  readonly image: string | null;
-}
-
 export interface NovaFacts {
   readonly version: number;
   /** On our machines and hosts, or named by machines or Ironic. Deleted ones only if named. */
-  readonly instances: readonly InstanceFacts[];
+  readonly instances: readonly (Pick<
+    Instance,
+    "uuid" | "host" | "node" | "vm_state" | "task_state" | "deleted"
+  > & { readonly image: string | null })[];
   readonly flavors: readonly DeployImage[];
   /** Queued requests for these instances. */
   readonly queued: readonly { readonly instance: string; readonly text: string }[];
@@ -100,16 +96,6 @@ export interface NovaFacts {
   readonly later: readonly Beat[];
 }
 
-export interface NodeFacts {
-  readonly uuid: string;
-  readonly instance_uuid: string | null;
-  readonly maintenance: boolean;
-  readonly staged: boolean;
-  readonly power_state: string | null;
-  /** Whether it has the mark of a load. */
-  readonly marked: boolean;
-}
-
 export interface IronicFacts {
   readonly release: string;
   /** Whether machines can boot only from disk. */
@@ -127,7 +113,15 @@ export interface IronicFacts {
   readonly conductors: readonly Conductor[];
   /** Tables that a rollback scans for each node. */
   readonly keys: readonly ScannedKey[];
-  readonly nodes: readonly NodeFacts[];
+  readonly nodes: readonly {
+    readonly uuid: string;
+    readonly instance_uuid: string | null;
+    readonly maintenance: boolean;
+    readonly staged: boolean;
+    readonly power_state: string | null;
+    /** Whether it has the mark of a load. */
+    readonly marked: boolean;
+  }[];
 }
 
 export interface ApiFacts {
@@ -141,12 +135,6 @@ export interface ApiFacts {
   readonly flavors: readonly DeployImage[] | null;
   /** Ids of all flavors. Nova's flavors with these ids are leftovers of a data migration. */
   readonly flavorIds: ReadonlySet<number>;
-}
-
-/** Folder of a run: missing, other content, or a run. */
-export interface RunFolderState {
-  readonly path: string;
-  readonly is: "absent" | "other" | "run";
 }
 
 export interface CheckView {
@@ -178,8 +166,12 @@ export interface CheckView {
   readonly classless: TextSet;
   /** Pace of takeover. Null without ironic.conf. */
   readonly pace: TakeOverPace | null;
-  /** Folder of the run, or its future path, and the free bytes there. */
-  readonly run: RunFolderState & { readonly free: number };
+  /** Folder of the run, or its future path, and the free bytes there. `other`: other content. */
+  readonly run: {
+    readonly path: string;
+    readonly is: "absent" | "other" | "run";
+    readonly free: number;
+  };
 }
 
 /** A resource provider, in lower case. */
@@ -211,7 +203,20 @@ export interface LineFacts {
 /** Has a line for each machine that is not skipped. */
 export interface PlanFacts {
   readonly machines: readonly LineFacts[];
-  readonly applies: PlanApplies;
+  readonly applies: {
+    /** Planned machines, and those that exist in Ironic. */
+    readonly loads: number;
+    readonly existing: number;
+    /** Blocked and conflicting machines with their reasons. */
+    readonly blocked: Several;
+    readonly conflicts: Several;
+    /** Whether apply skips both (--skip-blocked), so that they are no failure. */
+    readonly skipsBlocked: boolean;
+    /** Whether the run's snapshot is that of the plan. */
+    readonly fresh: boolean;
+    /** Power readings of the plan: whether unchanged, and the age of the oldest in minutes. */
+    readonly readings: { readonly same: boolean; readonly minutes: number } | null;
+  };
   /** Whether another pairing was requested. */
   readonly paired: boolean;
   /** Number of machines that conductors take over. */
@@ -246,19 +251,4 @@ export interface PlanFacts {
     readonly statements: Privileges;
     readonly api: Privileges;
   } | null;
-}
-
-export interface PlanApplies {
-  /** Planned machines, and those that exist in Ironic. */
-  readonly loads: number;
-  readonly existing: number;
-  /** Blocked and conflicting machines with their reasons. */
-  readonly blocked: Several;
-  readonly conflicts: Several;
-  /** Whether apply skips both (--skip-blocked), so that they are no failure. */
-  readonly skipsBlocked: boolean;
-  /** Whether the run's snapshot is that of the plan. */
-  readonly fresh: boolean;
-  /** Power readings of the plan: whether unchanged, and the age of the oldest in minutes. */
-  readonly readings: { readonly same: boolean; readonly minutes: number } | null;
 }

@@ -1,14 +1,12 @@
 import type { ServerIdentity } from "./artefact.ts";
+import type { Texts } from "./rows.ts";
 
 export type Engine = "mysql" | "postgresql" | "sqlite";
 
 /** The password is a function, so that it is never printed. */
-export interface DatabaseAddress {
+export interface DatabaseAddress extends Texts<"host" | "socket" | "user"> {
   readonly engine: Engine;
-  readonly host: string | null;
   readonly port: number | null;
-  readonly socket: string | null;
-  readonly user: string | null;
   readonly database: string;
   /** SQLite only: absolute path. */
   readonly filename: string | null;

@@ -1,25 +1,18 @@
 import type { Json } from "../lib/json.ts";
 import type { Service } from "./ironic/service.ts";
 import type { Row } from "./machine.ts";
+import type { Texts } from "./rows.ts";
 
-export interface ObservedNode {
-  readonly provision_state: string | null;
+export interface ObservedNode
+  extends Texts<"provision_state" | "maintenance_reason" | "last_error" | "power_state"> {
   readonly maintenance: boolean;
-  readonly maintenance_reason: string | null;
-  /** The conductor that took it over, else null. */
-  readonly taker: Taker | null;
+  /**
+   * The conductor that took it over, without a name if there is no conductor with its id. A dead
+   * one keeps the node until another one takes it over. Else null.
+   */
+  readonly taker: { readonly hostname: string | null; readonly alive: boolean } | null;
   /** Host of the conductor that locks the node. */
   readonly reservation: string | null;
-  readonly last_error: string | null;
-  readonly power_state: string | null;
-}
-
-/** A conductor in a node's conductor_affinity. */
-export interface Taker {
-  /** Null: no conductor has this id. */
-  readonly hostname: string | null;
-  /** A dead conductor keeps the node until another one takes it over. */
-  readonly alive: boolean;
 }
 
 /** Hands machines over by node uuid. */

@@ -1,38 +1,25 @@
 import type { Json } from "../lib/json.ts";
 import type { BootFile } from "./boot.ts";
 import type { Finding } from "./findings.ts";
+import type { Numbers, Texts } from "./rows.ts";
 import type { Sealed } from "./secret.ts";
 
 /** Column value. Integers beyond 2^53 are decimal strings. */
 export type Value = string | number | boolean | null | Sealed;
 
-/** Naive UTC as in the databases: `2014-05-01 10:00:00`, with an optional fraction. */
-type DbTime = string;
-
 /** Values by column. In `extra`: unknown columns that are not NULL. */
 export type ColumnValues = { readonly [column: string]: Value };
 
-/** Columns that code reads by name. Those that some schema versions lack are optional. @source facts/nova-bm.md 1.3 */
-export interface BmNode {
+/** Columns that code reads by name. Times are naive UTC. @source facts/nova-bm.md 1.3 */
+export interface BmNode
+  extends Texts<"uuid" | "service_host" | "instance_uuid" | "instance_name" | "task_state">,
+    Texts<"pm_address" | "pm_user" | "created_at" | "updated_at">,
+    Numbers<"cpus" | "memory_mb" | "local_gb" | "terminal_port"> {
   readonly id: number;
-  readonly uuid: string | null;
   /** True: skipped. False: live. Null: live, but invisible to nova-baremetal. */
   readonly deleted: boolean | null;
-  readonly created_at: DbTime | null;
-  readonly updated_at: DbTime | null;
-  readonly service_host: string | null;
-  readonly instance_uuid: string | null;
-  readonly instance_name: string | null;
-  readonly task_state: string | null;
-  readonly cpus: number | null;
-  /** MiB. */
-  readonly memory_mb: number | null;
-  /** GiB. */
-  readonly local_gb: number | null;
-  readonly pm_address: string | null;
-  readonly pm_user: string | null;
   readonly pm_password: Sealed | null;
-  readonly terminal_port: number | null;
+  // Some schema versions lack these.
   readonly ephemeral_mb?: Value;
   readonly prov_mac_address?: Value;
   readonly pxe_config_path?: Value;
@@ -71,28 +58,14 @@ export interface Flavor {
 }
 
 /** Nova data of the instance on a machine. @source facts/nova-bm.md 5.1 */
-export interface Instance {
+export interface Instance
+  extends Texts<"host" | "node" | "vm_state" | "task_state" | "launched_at" | "display_name">,
+    Texts<"project_id" | "image_ref" | "kernel_id" | "ramdisk_id">,
+    Numbers<"root_gb" | "ephemeral_gb" | "memory_mb" | "vcpus"> {
   readonly uuid: string;
-  readonly host: string | null;
-  readonly node: string | null;
-  readonly vm_state: string | null;
-  readonly task_state: string | null;
   /** 1 running, 4 shut down, 0 unknown. Up to ten minutes old, so never a proof. */
   readonly power_state: number | null;
   readonly deleted: boolean;
-  readonly launched_at: DbTime | null;
-  readonly image_ref: string | null;
-  readonly kernel_id: string | null;
-  readonly ramdisk_id: string | null;
-  /** GiB. */
-  readonly root_gb: number | null;
-  /** GiB. */
-  readonly ephemeral_gb: number | null;
-  /** MiB. */
-  readonly memory_mb: number | null;
-  readonly vcpus: number | null;
-  readonly display_name: string | null;
-  readonly project_id: string | null;
   /** Since Kilo, the copy in instance_extra, which Nova uses. Before, the flavor row. */
   readonly flavor: Flavor | null;
   /** Deploy images in this copy. Absent if none. */
@@ -162,7 +135,9 @@ export interface Decoded {
 }
 
 /** @source facts/nova-bm.md 3.4 */
-export interface HostConfig {
+export interface HostConfig
+  extends VirtualPower,
+    Texts<"cpu_arch" | "my_ip" | "deploy_kernel" | "deploy_ramdisk"> {
   /** bm_nodes.service_host; "*" for every host without its own file. */
   readonly host: string;
   /** Full class path, possibly Nova's default. Null if the files may be of another host. */
@@ -173,32 +148,19 @@ export interface HostConfig {
   readonly own_host: string | null;
   /** Full class path of the deploy driver, possibly empty. */
   readonly driver: string;
-  readonly cpu_arch: string | null;
   /** flavor_extra_specs (or instance_type_extra_specs) without cpu_arch. */
   readonly extra_specs: { readonly [key: string]: string };
   readonly tftp_root: string;
-  /** DHCP options of its machines: boot server and boot file. */
-  readonly my_ip: string | null;
   readonly pxe_bootfile_name: string;
-  readonly deploy_kernel: string | null;
-  readonly deploy_ramdisk: string | null;
-  readonly virtual_power_ssh_host: string | null;
-  readonly virtual_power_ssh_port: number;
-  readonly virtual_power_type: string;
-  readonly virtual_power_host_user: string | null;
   readonly virtual_power_host_pass: Sealed | null;
-  readonly virtual_power_host_key: string | null;
 }
 
 /** Login of a host of virtual machines. @source facts/nova-bm.md 3.2, 3.4 */
-export type VirtualPower = Pick<
-  HostConfig,
-  | "virtual_power_ssh_host"
-  | "virtual_power_ssh_port"
-  | "virtual_power_type"
-  | "virtual_power_host_user"
-  | "virtual_power_host_key"
->;
+export interface VirtualPower
+  extends Texts<"virtual_power_ssh_host" | "virtual_power_host_user" | "virtual_power_host_key"> {
+  readonly virtual_power_ssh_port: number;
+  readonly virtual_power_type: string;
+}
 
 export type Row = { readonly [column: string]: Json };
 

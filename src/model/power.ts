@@ -71,16 +71,6 @@ export function suiteOrder(
   return ipmitool === "1.8.19" && listed?.includes(17) === true ? [17, 3] : [3, 17];
 }
 
-/** Input of a reading, so that a plan can detect that it changed. */
-interface PowerRequest {
-  /** Without secrets: `10.0.0.1 port 623 as "admin" at ADMINISTRATOR`. */
-  readonly words: string;
-  /** The ipmitool whose cipher suite order was used. */
-  readonly ipmitool: ConductorIpmitool;
-  /** Digest of words and sealed secrets, for each machine of the reading. */
-  readonly machines: readonly string[];
-}
-
 /** The power check drops keys that a release does not read. */
 export interface PowerAdvice {
   /** Key of driver_info. Null for advice about the BMC itself. */
@@ -98,8 +88,15 @@ export interface PowerReading
   readonly bm_node_ids: readonly number[];
   /** As in driver_info. For a virtual machine, its host. */
   readonly address: string;
-  /** Absent in readings of older versions. */
-  readonly asked?: PowerRequest;
+  /** The query, so that a plan can detect that it changed. Absent until it is complete. */
+  readonly asked?: {
+    /** Without secrets: `10.0.0.1 port 623 as "admin" at ADMINISTRATOR`. */
+    readonly words: string;
+    /** The ipmitool whose cipher suite order was used. */
+    readonly ipmitool: ConductorIpmitool;
+    /** Digest of words and sealed secrets, for each machine of the reading. */
+    readonly machines: readonly string[];
+  };
   readonly client: "native" | "virsh" | null;
   readonly verdict: PowerVerdict;
   readonly privilege: PowerLevel | null;
@@ -115,31 +112,15 @@ export type PowerReadings = Pick<ReadonlyMap<number, PowerReading>, "get">;
 export type PowerOutcome = Pick<PowerReading, "verdict" | "detail">;
 
 export function blank(
-  { bm_node_ids, address }: Pick<PowerQuestion, "bm_node_ids" | "address">,
+  { bm_node_ids, address }: Pick<PowerReading, "bm_node_ids" | "address">,
   start: { readonly date: Date; readonly client: PowerReading["client"] },
   { verdict, detail }: PowerOutcome,
 ): PowerReading {
   return {
-    bm_node_ids,
-    address,
-    client: start.client,
-    power: null,
-    verdict,
-    detail,
-    suite: null,
-    suites: null,
-    kg: null,
-    privilege: null,
-    device: null,
-    manufacturer: null,
-    firmware: null,
-    attempts: 0,
-    pass: 1,
-    rtt: null,
-    elapsed: 0,
-    asked_at: start.date.toISOString(),
-    warnings: [],
-    advice: [],
+    ...{ bm_node_ids, address, client: start.client, power: null, verdict, detail },
+    ...{ suite: null, suites: null, kg: null, privilege: null },
+    ...{ device: null, manufacturer: null, firmware: null, attempts: 0, pass: 1, rtt: null },
+    ...{ elapsed: 0, asked_at: start.date.toISOString(), warnings: [], advice: [] },
   };
 }
 
@@ -149,10 +130,7 @@ export type BmcAt = (
 ) => { readonly address: string; readonly port: number } | undefined;
 
 /** A BMC to read. The secrets are functions, so that they are decrypted only on use. */
-export interface PowerQuestion {
-  readonly bm_node_ids: readonly number[];
-  /** An IPv4 or IPv6 address, or a host name. */
-  readonly address: string;
+export interface PowerQuestion extends Pick<PowerReading, "bm_node_ids" | "address"> {
   /** Default 623. nova-baremetal supports no other port. */
   readonly port?: number;
   /** The cipher suite in driver_info, to try only this one. */
@@ -205,17 +183,16 @@ export function queryDigest(query: string, secrets: readonly (Json | undefined)[
 }
 
 /**
- * Beginning of `last_error` if a BMC failed.
- * @source ironic 21.4: conductor/manager.py handle_sync_power_state_max_retries_exceeded,
- *   conductor/utils.py node_power_action; icehouse and later have the first alike
- */
-const POWER = /^(?:During sync_power_state,|Failed to (?:change|set|get) (?:the )?power state)/;
-
-/**
  * Whether a power error is resolved. Ironic then reads the power and clears the maintenance, but
  * keeps `last_error` until the next operation.
  * @param power_state later value in Ironic
+ * @source ironic 21.4: conductor/manager.py handle_sync_power_state_max_retries_exceeded,
+ *   conductor/utils.py node_power_action; icehouse and later have the first alike
  */
 export function isOldPowerError(last_error: string, power_state: Json | undefined): boolean {
-  return POWER.test(last_error) && typeof power_state === "string" && power_state !== "error";
+  const isOfBmc =
+    /^(?:During sync_power_state,|Failed to (?:change|set|get) (?:the )?power state)/.test(
+      last_error,
+    );
+  return isOfBmc && typeof power_state === "string" && power_state !== "error";
 }

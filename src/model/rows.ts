@@ -1,5 +1,9 @@
 import { grouped } from "../lib/grouped.ts";
 
+/** Nullable columns of a table. */
+export type Texts<Column extends string> = { readonly [column in Column]: string | null };
+export type Numbers<Column extends string> = { readonly [column in Column]: number | null };
+
 type Index<T> = (value: string | number | null) => readonly T[];
 
 const INDEXES = new WeakMap<object, Map<PropertyKey, unknown>>();

@@ -46,18 +46,10 @@ export interface SettingRow extends Pick<Setting, "section" | "key" | "bound" | 
   readonly where: string | null;
 }
 
-/** A flavor of instances, or one that matches our machines. */
-export interface FlavorSize {
-  readonly name: string;
-  readonly vcpus: number;
-  /** MiB. */
-  readonly memory_mb: number;
-  /** GiB. */
-  readonly root_gb: number;
-  readonly ephemeral_gb: number;
-  /** MiB. */
-  readonly swap_mb: number;
-}
+/** A flavor of instances, or one that matches our machines. In MiB and GiB. */
+export type FlavorSize = {
+  readonly [size in "vcpus" | "memory_mb" | "root_gb" | "ephemeral_gb" | "swap_mb"]: number;
+} & { readonly name: string };
 
 /** MiB of disk of a flavor. @source facts/systems.md D4 */
 export function diskOf({ root_gb, ephemeral_gb, swap_mb }: FlavorSize): number {
@@ -68,14 +60,6 @@ export interface MachineFlavor {
   readonly name: string | null;
   readonly size: FlavorSize;
   readonly extra_specs: { readonly [key: string]: string | null };
-}
-
-export interface NodeSize {
-  readonly cpus: number | null;
-  /** MiB. */
-  readonly memory_mb: number | null;
-  /** GiB. */
-  readonly local_gb: number | null;
 }
 
 /** Files of one host, as oslo.config reads them. `where` is `file:line`. */

@@ -16,7 +16,7 @@ interface Alternative {
 }
 
 /** A compiled rule: split path, parsed sources, numbered origins. */
-export interface CompiledRule {
+interface CompiledRule {
   readonly path: readonly [string, ...string[]];
   readonly to: string;
   readonly alternatives: readonly Alternative[];

@@ -12,22 +12,23 @@ export function notFake(node: JsonObject): readonly string[] {
   return [
     ...(node.driver === FAKE ? [] : [`driver is ${String(node.driver)}`]),
     ...(interfaces.length === 0 ? ["it has no interfaces"] : []),
-    ...interfaces.flatMap(([name, value]) =>
-      typeof value === "string" && HARMLESS.test(value) ? [] : [`${name} is ${String(value)}`],
-    ),
+    ...interfaces
+      .filter(([, value]) => typeof value !== "string" || !HARMLESS.test(value))
+      .map(([name, value]) => `${name} is ${String(value)}`),
   ];
 }
 
-/** Why a deletion of its server could reach the machine. Null if it could not. */
+/** Why a deletion of its server, or a cleaning, could reach the machine. Null if it could not. */
 export function harmless(now: JsonObject): string | null {
   const real = unsafe(now);
   return real.length === 0 ? null : `it is not completely on fake hardware: ${real.join(", ")}`;
 }
 
-/** As `notFake`, for a node whose server will be deleted, which must also not be cleaned. */
 function unsafe(node: JsonObject): readonly string[] {
-  const cleans = node.automated_clean === false ? [] : ["automated_clean is not false"];
-  return [...notFake(node), ...cleans];
+  return [
+    ...notFake(node),
+    ...(node.automated_clean === false ? [] : ["automated_clean is not false"]),
+  ];
 }
 
 /** Why Nova must not get the node. Null if it is free, and no deployment reaches a machine. */
@@ -141,8 +142,8 @@ function differing(
 
 /** Why protection must not be removed: it was set or changed in the meantime. Else null. */
 export function protectedSince(before: JsonObject, now: JsonObject): string | null {
-  const names = ["protected", "protected_reason"];
-  return now.protected === true && differing(before, now, names).length > 0
+  const differs = differing(before, now, ["protected", "protected_reason"]);
+  return now.protected === true && differs.length > 0
     ? "another user has since protected it: unprotect it first"
     : null;
 }

@@ -1,4 +1,5 @@
 import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
+import type { Texts } from "../rows.ts";
 
 /** A NIC of a node, or a bond of several. */
 export interface Nic {
@@ -61,45 +62,31 @@ export function vifOf(internal_info: Json | undefined, extra: Json | undefined):
   return textAt(internal_info, "tenant_vif_port_id") ?? textAt(extra, "vif_port_id");
 }
 
-/** An Ironic node for `node manage`. Field names are Ironic's. */
-export interface RunningNode {
-  readonly uuid: string;
-  readonly name: string | null;
-  readonly power_state: string | null;
-  readonly provision_state: string | null;
-  readonly instance_uuid: string | null;
-  readonly allocation_uuid: string | null;
-  readonly resource_class: string | null;
+type Objects<Field extends string> = { readonly [field in Field]: JsonObject };
+
+/** Compared before and after a record is created. Conductors write the other fields at any time. */
+export interface ComparedNode
+  extends Texts<"instance_uuid" | "resource_class" | "maintenance_reason">,
+    Objects<"instance_info" | "extra"> {
   readonly maintenance: boolean;
-  readonly maintenance_reason: string | null;
+}
+
+/** An Ironic node for `node manage`. Field names are Ironic's. */
+export interface RunningNode
+  extends ComparedNode,
+    Texts<"name" | "power_state" | "provision_state" | "allocation_uuid">,
+    Texts<"last_error" | "created_at">,
+    Objects<"properties"> {
+  readonly uuid: string;
   readonly retired: boolean;
-  readonly last_error: string | null;
-  readonly properties: JsonObject;
-  readonly instance_info: JsonObject;
-  readonly extra: JsonObject;
-  readonly created_at: string | null;
   readonly nics: readonly Nic[];
 }
 
-/** Compared before and after a record is created. Conductors write the other fields at any time. */
-export type ComparedNode = Pick<
-  RunningNode,
-  | "instance_uuid"
-  | "resource_class"
-  | "instance_info"
-  | "extra"
-  | "maintenance"
-  | "maintenance_reason"
->;
-
 /** Field names are Neutron's. */
-export interface NetworkPort {
+export interface NetworkPort extends PortDevice {
   readonly id: string;
   /** In lower case with colons. */
   readonly mac_address: string;
-  /** Empty without a server. */
-  readonly device_id: string;
-  readonly device_owner: string;
 }
 
 export type NetworkPorts = Pick<ReadonlyMap<string, NetworkPort>, "get" | "has">;
@@ -161,19 +148,16 @@ export interface ServerImage {
   readonly min_disk: number;
 }
 
-export interface ServerRecord {
+/** Times are ISO 8601, null if the service omits them. */
+export interface ServerRecord
+  extends Texts<"name" | "node_uuid" | "last_error" | "created_at" | "updated_at"> {
   readonly uuid: string;
-  readonly name: string | null;
-  readonly node_uuid: string | null;
   /** `active`, `allocating` or `error`. */
   readonly state: string;
-  readonly last_error: string | null;
-  /** ISO 8601. Null if the service omits it. */
-  readonly created_at: string | null;
-  readonly updated_at: string | null;
 }
 
 export interface PortDevice {
+  /** Empty without a server. */
   readonly device_id: string;
   readonly device_owner: string;
 }

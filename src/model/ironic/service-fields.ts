@@ -21,24 +21,21 @@ interface ServiceField {
   readonly field: string;
   /** Always, or only if the plan leaves the field empty. */
   readonly when: "always" | "empty";
-  readonly by: "adoption" | "every save" | "nova-compute" | "power sync" | "takeover";
-  /** First and last release of Ironic, or of Nova for `nova-compute`. */
+  /** First and last release of Ironic, or of Nova if it writes the field. */
   readonly since: string;
   readonly until?: string;
-  readonly source: string;
   /** Condition on the written value. A user wrote other values. Absent: no condition. */
   readonly only?: (change: Changed, rows: Rows) => boolean;
 }
 
-/** Error of a failed power reading: a text since Juno, `fault` since Rocky. */
-const GAVE_UP = "During sync_power_state, max retries exceeded for node ";
-const POWER_FAILURE = "power failure";
-
-/** Whether a conductor set the maintenance. Juno has no reason, so its error decides. */
-function gaveUp(_: Changed, { found }: Rows): boolean {
-  if (found.fault === POWER_FAILURE) return true;
-  const { maintenance_reason: reason, last_error } = found;
-  return String(reason === undefined ? last_error : reason).startsWith(GAVE_UP);
+/**
+ * Whether a conductor set the maintenance after a failed power reading: with `fault` since Rocky,
+ * else a reason. Juno has no reason, so its error decides.
+ */
+function gaveUp(_: Changed, { found: { fault, maintenance_reason: reason, last_error } }: Rows) {
+  const text = String(reason === undefined ? last_error : reason);
+  const hasFailed = text.startsWith("During sync_power_state, max retries exceeded for node ");
+  return fault === "power failure" || hasFailed;
 }
 
 /** Keys in `driver_internal_info` of a deployment, cleaning, service or ramdisk: it was used. */
@@ -83,25 +80,12 @@ function isSameVif({ found }: Changed, { planned }: Rows): boolean {
   return found === (inside(planned, "extra", "vif_port_id") ?? savedVif);
 }
 
-const MANAGER = "ironic/conductor/manager.py";
-const SYNC = `${MANAGER}: do_sync_power_state`;
-const RETRIES = `${MANAGER}: handle_sync_power_state_max_retries_exceeded`;
-const UTILS = "ironic/conductor/utils.py";
-const CACHED = `${UTILS}: node_cache_boot_mode`;
-const OBJECTS = "ironic/objects/base.py: do_version_changes_for_db";
-const INTERFACES = "ironic/common/driver_factory.py: check_and_update_node_interfaces";
-const ISCSI = "ironic/drivers/modules/iscsi_deploy.py: build_deploy_ramdisk_options";
-const PXE = "ironic/drivers/modules/pxe.py: _get_image_info; ironic/common/pxe_utils.py";
-const RAMDISK = "ironic/drivers/modules/ramdisk.py: _resolve_image_info_from_glance";
-
 function always(
   field: string,
-  by: ServiceField["by"],
   since: string,
-  source: string,
-  more: Partial<Pick<ServiceField, "only" | "until">> = {},
+  more: Pick<ServiceField, "only" | "until"> = {},
 ): ServiceField {
-  return { field, when: "always", by, since, source, ...more };
+  return { field, when: "always", since, ...more };
 }
 
 function empty(...row: Parameters<typeof always>): ServiceField {
@@ -114,46 +98,46 @@ function empty(...row: Parameters<typeof always>): ServiceField {
  * @source facts/ironic.md 1.6, 2.2, 2.3
  */
 export const SERVICE_FIELDS: readonly ServiceField[] = [
-  always("power_state", "power sync", "juno", SYNC),
-  always("target_power_state", "power sync", "juno", `${UTILS}: node_power_action`),
-  always("conductor_affinity", "takeover", "juno", `${MANAGER}: _do_takeover`),
-  always("reservation", "every save", "juno", "ironic/conductor/task_manager.py"),
-  // A failed takeover, which verify --takeover reports.
-  always("last_error", "takeover", "juno", "ironic/conductor/task_manager.py"),
-  always("updated_at", "every save", "juno", "ironic/db/sqlalchemy/models.py"),
-  always("version", "every save", "pike", OBJECTS, { only: isOlder }),
-  always("maintenance", "power sync", "juno", RETRIES, { only: gaveUp }),
-  always("maintenance_reason", "power sync", "kilo", RETRIES, { only: gaveUp }),
-  always("fault", "power sync", "rocky", RETRIES, { only: gaveUp }),
-  always("boot_mode", "power sync", "xena", CACHED),
-  always("secure_boot", "power sync", "xena", CACHED),
-  always("health", "power sync", "2026.1", `${UTILS}: node_cache_health`),
-  // A missing interface is set to the default.
-  empty("*_interface", "every save", "newton", INTERFACES),
-  empty("properties.vendor", "power sync", "train", `${UTILS}: node_cache_vendor`),
-  // Not writable through the API.
-  empty("driver_internal_info.*", "takeover", "kilo", `${UTILS} and drivers`, { only: isIdle }),
-  empty("instance_info.deploy_key", "takeover", "juno", ISCSI, { until: "kilo" }),
-  // From the image in Glance, for a machine that boots from the network.
-  empty("instance_info.kernel", "takeover", "juno", PXE, { only: hasImage }),
-  empty("instance_info.ramdisk", "takeover", "juno", PXE, { only: hasImage }),
-  // If Glance answers, or kernel and ramdisk are set.
-  empty("instance_info.image_type", "adoption", "yoga", `${UTILS}: update_image_type`, {
+  // Ironic's conductor/manager.py do_sync_power_state, conductor/utils.py node_power_action
+  always("power_state", "juno"),
+  always("target_power_state", "juno"),
+  // conductor/manager.py _do_takeover
+  always("conductor_affinity", "juno"),
+  // conductor/task_manager.py. After a failed takeover last_error is set: verify --takeover reports it.
+  always("reservation", "juno"),
+  always("last_error", "juno"),
+  // db/sqlalchemy/models.py, objects/base.py do_version_changes_for_db
+  always("updated_at", "juno"),
+  always("version", "pike", { only: isOlder }),
+  // conductor/manager.py handle_sync_power_state_max_retries_exceeded
+  always("maintenance", "juno", { only: gaveUp }),
+  always("maintenance_reason", "kilo", { only: gaveUp }),
+  always("fault", "rocky", { only: gaveUp }),
+  // conductor/utils.py node_cache_boot_mode, node_cache_health, node_cache_vendor
+  always("boot_mode", "xena"),
+  always("secure_boot", "xena"),
+  always("health", "2026.1"),
+  empty("properties.vendor", "train"),
+  // common/driver_factory.py check_and_update_node_interfaces: the default of a missing interface
+  empty("*_interface", "newton"),
+  // conductor/utils.py and drivers. Not writable through the API.
+  empty("driver_internal_info.*", "kilo", { only: isIdle }),
+  // drivers/modules/iscsi_deploy.py build_deploy_ramdisk_options
+  empty("instance_info.deploy_key", "juno", { until: "kilo" }),
+  // drivers/modules/pxe.py _get_image_info, common/pxe_utils.py: if it boots from the network
+  empty("instance_info.kernel", "juno", { only: hasImage }),
+  empty("instance_info.ramdisk", "juno", { only: hasImage }),
+  // conductor/utils.py update_image_type: if Glance answers, or kernel and ramdisk are set
+  empty("instance_info.image_type", "yoga", {
     only: ({ found }) => found === "partition" || found === "whole-disk",
   }),
-  always("instance_info.image_source", "takeover", "2026.1", RAMDISK, { only: isRenamed }),
-  empty("instance_info.original_image_source", "takeover", "2026.1", RAMDISK, { only: isRenamed }),
-  empty("instance_info.boot_iso", "takeover", "2026.1", RAMDISK, { only: isRenamed }),
-  always("driver_internal_info.is_whole_disk_image", "takeover", "2026.1", RAMDISK, {
-    only: isRenamed,
-  }),
-  empty(
-    "internal_info.tenant_vif_port_id",
-    "nova-compute",
-    "ocata",
-    "nova/virt/ironic/driver.py: plug_vifs",
-    { only: isSameVif, until: "stein" },
-  ),
+  // drivers/modules/ramdisk.py _resolve_image_info_from_glance
+  always("instance_info.image_source", "2026.1", { only: isRenamed }),
+  empty("instance_info.original_image_source", "2026.1", { only: isRenamed }),
+  empty("instance_info.boot_iso", "2026.1", { only: isRenamed }),
+  always("driver_internal_info.is_whole_disk_image", "2026.1", { only: isRenamed }),
+  // nova/virt/ironic/driver.py plug_vifs
+  empty("internal_info.tenant_vif_port_id", "ocata", { only: isSameVif, until: "stein" }),
 ];
 
 const BY_NAME = grouped(SERVICE_FIELDS, ({ field }) => field);
@@ -166,12 +150,9 @@ const BY_NAME = grouped(SERVICE_FIELDS, ({ field }) => field);
 export function isServiceField(field: string, change: Omit<Changed, "key">, rows: Rows): boolean {
   const dot = field.indexOf(".");
   const key = field.slice(dot + 1);
-  const names = [
-    field,
-    ...(dot >= 0 ? [`${field.slice(0, dot)}.*`] : []),
-    ...(dot < 0 && field.endsWith("_interface") ? ["*_interface"] : []),
-  ];
-  return names
+  const group =
+    dot < 0 ? field.replace(/^.*_interface$/, "*_interface") : `${field.slice(0, dot)}.*`;
+  return [...new Set([field, group])]
     .flatMap((name) => BY_NAME.get(name) ?? [])
     .some(
       ({ when, only }) =>

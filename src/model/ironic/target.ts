@@ -12,13 +12,14 @@ export interface Release {
 }
 
 /** Keys of a batch that must be free in Ironic. */
-export interface Claims {
-  readonly uuids: readonly string[];
-  readonly instance_uuids: readonly string[];
-  readonly names: readonly string[];
-  readonly port_uuids: readonly string[];
-  readonly addresses: readonly string[];
-}
+export type Claims = {
+  readonly [key in
+    | "uuids"
+    | "instance_uuids"
+    | "names"
+    | "port_uuids"
+    | "addresses"]: readonly string[];
+};
 
 /** Existing rows with these keys. Secrets are sealed. */
 export interface Current {

@@ -21,12 +21,12 @@ export function lasts({ age, ttl }: Pick<Lease, "age" | "ttl">): boolean {
   return Math.abs(age) <= ttl;
 }
 
-function textColumn(name: string, length: number, empty = true): Column {
+function text(name: string, length: number, empty = true): Column {
   return { name, type: "string", length, null: empty };
 }
 
-function milliseconds(name: string, empty: boolean): Column {
-  return { name, type: "bigint", null: empty };
+function number(name: string, rest: Pick<Column, "default"> & { null?: true } = {}): Column {
+  return { name, type: "bigint", null: false, ...rest };
 }
 
 /** Columns that `host schema extend` adds to bm_nodes. An INSERT of nova-baremetal omits them. */
@@ -34,48 +34,40 @@ export const LEASE_COLUMNS: readonly Column[] = [
   // UTC, for display.
   { name: "service_heartbeat_at", type: "datetime", null: true },
   // The heartbeat in milliseconds since 1970 by the server's clock. Only this is compared.
-  milliseconds("service_heartbeat_ms", true),
+  number("service_heartbeat_ms", { null: true }),
   // Incremented at each change of the owner.
-  { name: "service_epoch", type: "bigint", null: false, default: 0 },
+  number("service_epoch", { default: 0 }),
   // task_state before `migrating`.
-  textColumn("prev_task_state", 255),
+  text("prev_task_state", 255),
 ];
 
 /** Additional tables. Times are milliseconds since 1970 by the server's clock. */
 export const LEASE_TABLES: { readonly [name: string]: Table } = {
   bm_service_leases: table([
-    textColumn("host", 255, false),
-    { name: "epoch", type: "bigint", null: false },
-    milliseconds("heartbeat_ms", false),
-    milliseconds("ttl_ms", false),
-    textColumn("my_ip", 64),
-    textColumn("tftp_root", 255),
-    { name: "takes", type: "boolean", null: true },
-    textColumn("fenced_by", 255),
-    milliseconds("fenced_at_ms", true),
+    ...[text("host", 255, false), number("epoch"), number("heartbeat_ms"), number("ttl_ms")],
+    ...[
+      text("my_ip", 64),
+      text("tftp_root", 255),
+      { name: "takes", type: "boolean", null: true } as const,
+    ],
+    ...[text("fenced_by", 255), number("fenced_at_ms", { null: true })],
   ]),
   bm_locks: table([
     // `host:NAME`, `node:UUID` or `instance:UUID`.
-    textColumn("resource", 300, false),
-    textColumn("owner", 255),
-    textColumn("nonce", 36),
-    { name: "token", type: "bigint", null: false, default: 0 },
-    { name: "expires_ms", type: "bigint", null: false, default: 0 },
+    ...[text("resource", 300, false), text("owner", 255), text("nonce", 36)],
+    ...[number("token", { default: 0 }), number("expires_ms", { default: 0 })],
   ]),
   // Boot data that is otherwise only on the disk of the host.
   bm_boot_records: table([
-    textColumn("instance_uuid", 36, false),
-    textColumn("host", 255, false),
-    textColumn("root_uuid", 36),
-    textColumn("kernel_id", 255),
-    textColumn("ramdisk_id", 255),
-    milliseconds("seen_ms", false),
+    ...[text("instance_uuid", 36, false), text("host", 255, false), text("root_uuid", 36)],
+    ...[text("kernel_id", 255), text("ramdisk_id", 255), number("seen_ms")],
   ]),
 };
 
 /** The first column is the primary key. */
-function table(columns: readonly [Column, ...Column[]]): Table {
-  return { columns, primary: [columns[0].name], unique: [], foreign: [], index: [] };
+function table(columns: readonly Column[]): Table {
+  const [{ name = "" } = {}] = columns;
+  return { columns, primary: [name], unique: [], foreign: [], index: [] };
 }
 
 /** A single table or column may be a fork's. @param columns of bm_nodes */

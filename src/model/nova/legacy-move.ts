@@ -1,16 +1,14 @@
+import type { Texts } from "../rows.ts";
 import type { InstanceRow } from "./nova-rows.ts";
 
 /** `bm_nodes.task_state` and `instances.task_state` during a move. @source systems.md A5 */
 export const MIGRATING = "migrating";
 
-export interface LegacyNode {
+export interface LegacyNode
+  extends Texts<"service_host" | "task_state" | "prev_task_state" | "instance_uuid"> {
   readonly id: number;
   readonly uuid: string;
-  readonly service_host: string | null;
   readonly service_epoch: number;
-  readonly task_state: string | null;
-  readonly prev_task_state: string | null;
-  readonly instance_uuid: string | null;
 }
 
 export interface LegacyTenant extends Omit<InstanceRow, "deleted"> {

@@ -74,6 +74,12 @@ export interface HostBeat {
   readonly age: number | null;
 }
 
+/** Live instances and compute nodes of a host. */
+export interface HostUse {
+  readonly instances: number;
+  readonly computes: number;
+}
+
 export interface NovaTarget {
   readonly identity: NovaIdentity;
   readonly lock: () => Promise<Lock>;
@@ -81,10 +87,8 @@ export interface NovaTarget {
   readonly inspect: (steps: readonly NovaStep[]) => Promise<readonly RowState[]>;
   /** Current heartbeats of compute hosts. */
   readonly beats: (hosts: readonly string[]) => Promise<readonly HostBeat[]>;
-  /** Number of live instances and compute nodes by host, of all owners. */
-  readonly use: (
-    hosts: readonly string[],
-  ) => Promise<ReadonlyMap<string, { readonly instances: number; readonly computes: number }>>;
+  /** By host, of all owners. */
+  readonly use: (hosts: readonly string[]) => Promise<ReadonlyMap<string, HostUse>>;
   /**
    * Performs a batch in one transaction. Rows that already have the new values are `found`.
    * @throws MigrationError N2I-E300 if a row differs and is not ours

@@ -1,3 +1,4 @@
+import type { Numbers, Texts } from "../rows.ts";
 import type { NovaIdentity } from "./nova-plan.ts";
 import type { OpenRequest } from "./requests.ts";
 
@@ -21,33 +22,23 @@ export interface NovaTables {
   readonly guests: ReadonlyMap<string, number>;
 }
 
-export interface InstanceRow {
+export interface InstanceRow extends Texts<"host" | "node" | "task_state">, Numbers<"deleted"> {
   readonly id: number;
   readonly uuid: string;
-  readonly host: string | null;
-  readonly node: string | null;
-  readonly task_state: string | null;
-  readonly deleted: number | null;
 }
 
-export interface ComputeRow {
+export interface ComputeRow
+  extends Texts<"hypervisor_hostname" | "deleted_at">,
+    Numbers<"service_id" | "deleted"> {
   readonly id: number;
-  readonly service_id: number | null;
   /** Since Kilo; NULL until a nova-compute of Kilo writes the row. Absent before. */
   readonly host?: string | null;
-  readonly hypervisor_hostname: string | null;
-  readonly deleted: number | null;
-  readonly deleted_at: string | null;
 }
 
-export interface ComputeSize {
+export interface ComputeSize
+  extends Texts<"hypervisor_type">,
+    Numbers<"vcpus" | "memory_mb" | "local_gb"> {
   readonly id: number;
-  readonly hypervisor_type: string | null;
-  readonly vcpus: number | null;
-  /** MiB. */
-  readonly memory_mb: number | null;
-  /** GiB. */
-  readonly local_gb: number | null;
 }
 
 export interface ComputeLocation {
@@ -71,17 +62,8 @@ export interface MachineRows {
   readonly queued?: readonly OpenRequest[];
 }
 
-/** Remaining use of a host without our machines. */
-export interface HostUse {
-  readonly instances: number;
-  readonly computes: number;
-}
-
-export interface FlavorRow {
+export interface FlavorRow extends Texts<"name" | "flavorid">, Numbers<"deleted"> {
   readonly id: number;
-  readonly name: string | null;
-  readonly flavorid: string | null;
-  readonly deleted: number | null;
 }
 
 export interface SpecRow {

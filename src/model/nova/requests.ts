@@ -39,13 +39,17 @@ export function queueOf(host: string): string {
   return `compute.${host}`;
 }
 
+function mayWait(subject: string, host: string): string {
+  return `${subject} may wait for nova-compute on ${host} if that service is down (rabbitmqctl purge_queue ${queueOf(host)})`;
+}
+
 /** Queued request and the command that purges it, for display. */
 export function requestText({ action, at }: OpenRequest, host: string): string {
   return `${action}, requested at ${at ?? "an unknown time"}, waits for nova-compute on ${host} (rabbitmqctl purge_queue ${queueOf(host)})`;
 }
 
 export function taskStateText(state: string, host: string): string {
-  return `task_state ${state} is set, and its request may wait for nova-compute on ${host} if that service is down (rabbitmqctl purge_queue ${queueOf(host)})`;
+  return mayWait(`task_state ${state} is set, and its request`, host);
 }
 
 /**
@@ -58,9 +62,7 @@ export function busyText(
   host: string,
 ): string | null {
   if (task_state !== null) return taskStateText(task_state, host);
-  return vm_state === "building"
-    ? `vm_state is building, and its build may wait for nova-compute on ${host} if that service is down (rabbitmqctl purge_queue ${queueOf(host)})`
-    : null;
+  return vm_state === "building" ? mayWait("vm_state is building, and its build", host) : null;
 }
 
 /** Manual step at the message broker, for display. */

@@ -1,6 +1,6 @@
 import { MigrationError } from "../../lib/error.ts";
 import type { TargetIdentity } from "../../model/artefact.ts";
-import type { IronicFacts, NodeFacts } from "../../model/check.ts";
+import type { IronicFacts } from "../../model/check.ts";
 import type { Ungranted, Verb } from "../../model/database.ts";
 import { isOwned } from "../../model/handover.ts";
 import type { Release } from "../../model/ironic/target.ts";
@@ -160,7 +160,7 @@ export async function checkIronic(
       marked: sql(`CASE WHEN extra LIKE '${MARK}' THEN 1 ELSE 0 END`, isTrue),
     },
   };
-  const nodes: NodeFacts[] = [];
+  const nodes: IronicFacts["nodes"][number][] = [];
   for await (const rows of inOrder(database, node, "nodes", "1 = 1"))
     for (const { reason, ...row } of rows)
       nodes.push({ ...row, staged: isOwned(row.maintenance, reason) });

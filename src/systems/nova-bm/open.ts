@@ -1,5 +1,5 @@
 import { MigrationError } from "../../lib/error.ts";
-import type { BmFacts, BmNodeFacts } from "../../model/check.ts";
+import type { BmFacts } from "../../model/check.ts";
 import { isExtended, withoutLeases } from "../../model/nova/leases.ts";
 import { createTextSet, type TextSet } from "../../model/rows.ts";
 import { mayBeLive, softDeleted } from "../database/deleted.ts";
@@ -67,7 +67,7 @@ export async function checkNovaBm(database: Database): Promise<BmFacts> {
     ...{ id: number, uuid: sql(columns.bm_nodes?.includes("uuid") ? "uuid" : "NULL", text) },
     ...{ service_host: text, instance_uuid: text, task_state: text, deleted: softDeleted },
   };
-  const nodes: BmNodeFacts[] = [];
+  const nodes: BmFacts["nodes"][number][] = [];
   for await (const rows of inOrder(database, node, "bm_nodes", mayBeLive()))
     for (const { deleted, instance_uuid: uuid, ...row } of rows)
       if (deleted !== true) nodes.push({ ...row, instance_uuid: uuid?.trim() || null });

@@ -1,11 +1,7 @@
 import { grouped } from "../../lib/grouped.ts";
 import type { OwnedCompute, Tenant } from "../../model/nova/host-move.ts";
-import type {
-  ComputeLocation,
-  ComputeRow,
-  ComputeSize,
-  HostUse,
-} from "../../model/nova/nova-rows.ts";
+import type { HostUse } from "../../model/nova/nova-plan.ts";
+import type { ComputeLocation, ComputeRow, ComputeSize } from "../../model/nova/nova-rows.ts";
 import { deletedNumber } from "../database/deleted.ts";
 import { columnNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";

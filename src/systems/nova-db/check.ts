@@ -1,4 +1,4 @@
-import type { BmFacts, InstanceFacts, NovaFacts } from "../../model/check.ts";
+import type { BmFacts, NovaFacts } from "../../model/check.ts";
 import { createTextSet, index } from "../../model/rows.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
@@ -16,6 +16,7 @@ const INSTANCE = {
 };
 
 type Nodes = BmFacts["nodes"];
+type InstanceFacts = NovaFacts["instances"][number];
 
 /** @param linked instances of Ironic's nodes @throws MigrationError N2I-E202, N2I-E203, N2I-E206 */
 export async function checkNova(database: Database, nodes: Nodes, linked: Iterable<string | null>) {

@@ -12,7 +12,6 @@ import type {
   PlanFacts,
   Provider,
   Refused,
-  RunFolderState,
   ServerFacts,
 } from "../../model/check.ts";
 import type { Privileges } from "../../model/database.ts";
@@ -78,7 +77,7 @@ export async function check(
 
 async function gather(
   request: CheckRequest,
-  is: RunFolderState["is"],
+  is: CheckView["run"]["is"],
   run: RunFolder | null,
   keep: Keep,
 ): Promise<CheckView> {

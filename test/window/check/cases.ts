@@ -1,4 +1,4 @@
-import type { PlanApplies } from "../../../src/model/check.ts";
+import type { PlanFacts } from "../../../src/model/check.ts";
 import {
   API,
   BEAT,
@@ -33,7 +33,8 @@ import {
 const UNPLACED = { allocated: new Map(), providers: [] };
 const AT_402 = nova({ version: 402 });
 
-const applies = (more: Partial<PlanApplies>) => plan({ applies: { ...PLAN.applies, ...more } });
+const applies = (more: Partial<PlanFacts["applies"]>) =>
+  plan({ applies: { ...PLAN.applies, ...more } });
 
 /** Nova of Newton, whose aggregates are in nova_api. */
 const NEWTON = { ...NOVA, version: 334 };

@@ -1,7 +1,6 @@
 import type { ServerIdentity } from "../../../src/model/artefact.ts";
 import type {
   BmFacts,
-  BmNodeFacts,
   CheckVerdict,
   CheckView,
   IronicFacts,
@@ -87,7 +86,7 @@ export const [HEAD, GRANT] = ["N2I-E204", "N2I-E206"].map((code) => ({
 
 export const nova = (more: Partial<NovaFacts>) => ({ nova: { ...NOVA, ...more } });
 export const ironic = (more: Partial<IronicFacts>) => ({ ironic: { ...IRONIC, ...more } });
-export const node = (more: Partial<BmNodeFacts>) => ({
+export const node = (more: Partial<BmFacts["nodes"][number]>) => ({
   bm: { ...BM, nodes: BM.nodes.map((row) => (row.id === 2 ? { ...row, ...more } : row)) },
 });
 export function server(skew: number, wsrep = {}, clear = false) {

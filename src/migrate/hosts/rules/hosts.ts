@@ -2,9 +2,9 @@ import { isObject } from "../../../lib/json.ts";
 import { counted, show } from "../../../lib/text.ts";
 import { accept, blocks, type Finding, finding, findingIf } from "../../../model/findings.ts";
 import type { Machine, Row } from "../../../model/machine.ts";
-import type { NovaStep } from "../../../model/nova/nova-plan.ts";
+import type { HostUse, NovaStep } from "../../../model/nova/nova-plan.ts";
 import { refusesNewHosts } from "../../../model/nova/nova-release.ts";
-import type { HostUse, MachineRows, NovaTables } from "../../../model/nova/nova-rows.ts";
+import type { MachineRows, NovaTables } from "../../../model/nova/nova-rows.ts";
 import { isLoaded, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
 import { type Transformed, withAccepted } from "../../transform/transform.ts";
 import type { Choice } from "./choice.ts";
@@ -99,12 +99,13 @@ function judging(
       return made.blocked ? withAccepted(made, queuedOf(machine, rows, made.findings)) : made;
     const { id, service_host } = machine.node;
     const where = `bm_nodes.id=${id}`;
+    const at = `${where} instance ${instance?.uuid}`;
     const to = choice.of({ service_host, records: made.desired });
     const attached = instance === null ? [] : volumes;
     const some = `${attached.length} attached: ${attached.slice(0, 5).join(", ")}`;
     const found = accept(
       [
-        ...findingIf(attached.length > 0, "N2I-D220", `${where} instance ${instance?.uuid}`, some),
+        ...findingIf(attached.length > 0, "N2I-D220", at, some),
         ...queuedOf(machine, rows, made.findings),
         ...changesIn(machine, rows, to),
         ...(instance === null || to === null ? [] : memberships.judge(instance, to)),
@@ -121,7 +122,6 @@ function judging(
     const faults = location === null ? [] : gate(machine, location, runs);
     const isElsewhere = location !== null && faults.length === 0 && to !== null && rows.elsewhere;
     const other = `instances.node is ${show(instance?.node ?? "")}`;
-    const at = `${where} instance ${instance?.uuid}`;
     const elsewhere = findingIf(isElsewhere, "N2I-D226", at, other);
     return onHost(withAccepted(made, [...found, ...faults, ...elsewhere]), to);
   };

@@ -4,7 +4,11 @@ import type { Machine } from "../../../model/machine.ts";
 import type { Images } from "../../../model/nova/nova-plan.ts";
 import type { PlannedMachine } from "../../../model/plan.ts";
 import type { PowerReading, PowerReadings } from "../../../model/power.ts";
-import { diskOf, type MachineFlavor, type NodeSize } from "../../../model/settings.ts";
+import type { Numbers } from "../../../model/rows.ts";
+import { diskOf, type MachineFlavor } from "../../../model/settings.ts";
+
+/** In MiB and GiB. */
+type NodeSize = Numbers<"cpus" | "memory_mb" | "local_gb">;
 
 /** Values for all machines that have the same ones. */
 interface Setting {

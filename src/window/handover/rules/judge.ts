@@ -4,7 +4,6 @@ import {
   isOwned,
   type Judged,
   type ObservedNode,
-  type Taker,
   type Trouble,
 } from "../../../model/handover.ts";
 import type { Row } from "../../../model/machine.ts";
@@ -69,7 +68,7 @@ function settled(planned: Row, { last_error, power_state, taker }: ObservedNode)
 }
 
 /** Why a machine lost its conductor. Null if the conductor still has it, or if there was none. */
-function lost(taker: Taker | null): string | null {
+function lost(taker: ObservedNode["taker"]): string | null {
   if (taker === null || taker.alive) return null;
   return taker.hostname === null
     ? "the conductor that took it over is no longer in Ironic"

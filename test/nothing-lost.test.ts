@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NO_SITE } from "../src/migrate/mapping/site.ts";
+import { NO_SITE } from "../src/migrate/mapping/cross-check.ts";
 import { createOrigins } from "../src/migrate/transform/compile.ts";
 import { compileProgram } from "../src/migrate/transform/node.ts";
 import { loadTables } from "../src/run/files/load-tables.ts";

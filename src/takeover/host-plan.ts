@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { MigrationError } from "../lib/error.ts";
 import { counted, listed, NAMES } from "../lib/text.ts";
 import { hasReported } from "../migrate/hosts/rules/running.ts";
-import { NO_SITE } from "../migrate/mapping/site.ts";
+import { NO_SITE } from "../migrate/mapping/cross-check.ts";
 import { loadMappings } from "../migrate/open/documents.ts";
 import { compileSite } from "../migrate/transform/site.ts";
 import { type Acceptance, blocks } from "../model/findings.ts";

@@ -5,7 +5,7 @@ import { novaRequest } from "../../src/cli/commands/plan.ts";
 import { takeSnapshot } from "../../src/migrate/extract/extract.ts";
 import { openFlavorApi } from "../../src/migrate/flavors/flavor-api.ts";
 import { planNova } from "../../src/migrate/hosts/nova-plan.ts";
-import { NO_SITE } from "../../src/migrate/mapping/site.ts";
+import { NO_SITE } from "../../src/migrate/mapping/cross-check.ts";
 import { loadMappings, type Mappings } from "../../src/migrate/open/documents.ts";
 import { makePlan } from "../../src/migrate/plan/make-plan.ts";
 import { sameSecret } from "../../src/model/compare.ts";

@@ -4,7 +4,7 @@ import type { Leg, Session } from "../../src/engine/part.ts";
 import type { Walked } from "../../src/engine/runner.ts";
 import { ironicLeg, withIronic } from "../../src/migrate/apply/parts.ts";
 import { databaseBackend } from "../../src/migrate/open/backend.ts";
-import { emptyTally } from "../../src/migrate/verify/rules/tally.ts";
+import { emptyTally } from "../../src/migrate/verify/rules/used.ts";
 import { verify } from "../../src/migrate/verify/rules/verify.ts";
 import type { RowVerdict } from "../../src/model/artefact.ts";
 import { sameSecret } from "../../src/model/compare.ts";

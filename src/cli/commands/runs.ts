@@ -167,7 +167,7 @@ async function verifyWith<A extends ListArgs & { readonly run: string }>(
 
 async function compare(args: VerifyArgs): Promise<void> {
   const { verifyRun } = await import("../../migrate/verify/verify.ts");
-  const { isEqual } = await import("../../migrate/verify/rules/tally.ts");
+  const { isEqual } = await import("../../migrate/verify/rules/used.ts");
   const verified = await verifyRun(args, sinkOf({ ...args, every: EVERY.verify(args) }));
   const { computes, novaSkipped, nova } = verified;
   for (const text of verifiedText(verified, args.allRows)) note(args, text);

@@ -2,7 +2,7 @@ import type { LogFault } from "../../lib/quotes.ts";
 import { rowsOf, type View } from "../../lib/table/table.ts";
 import { counted } from "../../lib/text.ts";
 import { masked } from "../../migrate/plan/rules/summary.ts";
-import type { NovaTally, Tally, Verified } from "../../migrate/verify/rules/tally.ts";
+import type { NovaTally, Tally, Verified } from "../../migrate/verify/rules/used.ts";
 import type { RowVerdict } from "../../model/artefact.ts";
 import type { HandoverTally } from "../../window/handover/rules/judge.ts";
 

@@ -29,7 +29,7 @@ import { blockedText, loadable, nothingLoads } from "../plan/empty-plan.ts";
 import { isInIronic } from "../plan/loaded-plans.ts";
 import { causeOf, renderCounts } from "../plan/rules/summary.ts";
 import { checkReadings } from "../power/power-file.ts";
-import { isEqual } from "../verify/rules/tally.ts";
+import { isEqual } from "../verify/rules/used.ts";
 import { rememberVerified } from "../verify/verified-file.ts";
 import { compare } from "../verify/verify.ts";
 import { ironicLeg, type LockedIronic, withIronic } from "./parts.ts";

@@ -14,8 +14,7 @@ import { openLocations } from "../../systems/nova-db/by-node.ts";
 import { openInstances } from "../../systems/nova-db/instances.ts";
 import { ironicJournalled } from "../apply/parts.ts";
 import type { NovaFiles } from "./nova-files.ts";
-import { checkNova, type Watching, watchComputes } from "./nova-target.ts";
-import { checkQueued } from "./queued.ts";
+import { checkNova, checkQueued, type Watching, watchComputes } from "./nova-target.ts";
 import { instanceOn } from "./rules/current-placement.ts";
 
 /** Machines to be removed from Ironic, and the nova of their instances. */

@@ -19,8 +19,13 @@ import { type MachinePlan, novaJournalled, novaParts } from "../apply/parts.ts";
 import { type ConnectionOptions, reopenFlavorApi } from "../flavors/flavor-api.ts";
 import { FORWARD } from "../order.ts";
 import type { NovaFiles } from "./nova-files.ts";
-import { novaTargetOf, type Watching, watchComputes, withNovaLock } from "./nova-target.ts";
-import { checkQueued } from "./queued.ts";
+import {
+  checkQueued,
+  novaTargetOf,
+  type Watching,
+  watchComputes,
+  withNovaLock,
+} from "./nova-target.ts";
 import { type Choice, choiceOf } from "./rules/choice.ts";
 import { accepted, changedTenants, type Placed, placedOf } from "./rules/current-placement.ts";
 

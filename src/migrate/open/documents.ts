@@ -10,6 +10,7 @@ import type { IdenticalDoc } from "../../model/switchover.ts";
 import { loadTables } from "../../run/files/load-tables.ts";
 import { packageRoot } from "../../run/files/package-root.ts";
 import { locator, parseDocument, readDocument } from "../../run/files/yaml-file.ts";
+import { parseSite } from "../mapping/cross-check.ts";
 import {
   checkDocuments,
   type Documents,
@@ -18,7 +19,6 @@ import {
   trustDocuments,
 } from "../mapping/mapping.ts";
 import { recordValidator } from "../mapping/record-schema.ts";
-import { parseSite } from "../mapping/site.ts";
 import type { Validate } from "../transform/transform.ts";
 
 /** The mapping documents of this package, and their digest in plans. */

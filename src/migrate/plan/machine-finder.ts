@@ -30,56 +30,30 @@ async function* namesIn(snapshot: Snapshot | null) {
     );
 }
 
-type Lines = ReturnType<typeof namesIn>;
-
-/** Restarts of the snapshot before all of it is cached, for lists that are not in its order. */
-const RESTARTS = 3;
-
 /**
- * Finds machines in a run's snapshot by bm_nodes.id. It reads ahead lazily in the order of lists,
- * one batch at a time. Returns null if the machine or snapshot is missing.
+ * Finds machines in a run's snapshot by bm_nodes.id, of which it reads no more than is needed.
+ * Returns null if the machine or snapshot is missing.
  */
 export function machineFinder(run: string) {
-  let [lines, restarts, last]: [Lines | null, number, number] = [null, 0, -1];
-  let near = new Map<number, MachineOf>();
+  let lines: ReturnType<typeof namesIn> | null = null;
+  const found = new Map<number, MachineOf>();
   // The highest id read so far. A snapshot is in the order of ids.
-  let [complete, top] = [false, -1];
-  const begin = async (): Promise<Lines> => {
-    // Names are optional, so a failure is ignored.
-    const snapshot = await openSnapshot(`${run}/${SNAPSHOT}`).catch((cause: unknown) => {
-      if (!(cause instanceof MigrationError)) throw cause;
-      return null;
-    });
-    return namesIn(snapshot);
-  };
-  const read = async (id: number): Promise<void> => {
-    lines ??= await begin();
-    while (complete || top < id) {
-      const next = await lines.next().catch(unread);
-      if (next.done === true) return;
-      top = next.value.at(-1)?.[0] ?? top;
-      if (!complete) near = new Map();
-      for (const [of, machine] of next.value) near.set(of, machine);
-    }
-  };
+  let top = -1;
   const find = async (id: number): Promise<MachineOf | null> => {
-    if (!near.has(id) && !complete) {
-      if (id < last) {
-        restarts += 1;
-        complete = restarts > RESTARTS;
-        await lines?.return(undefined);
-        [lines, near, top] = [null, new Map(), -1];
-      }
-      await read(id);
-      last = id;
+    // Names are optional, so a failure is ignored.
+    lines ??= namesIn(await openSnapshot(`${run}/${SNAPSHOT}`).catch(noMore));
+    while (top < id) {
+      const { value } = (await lines.next().catch(noMore)) ?? {};
+      if (value === undefined) break;
+      for (const [of, machine] of value) found.set(of, machine);
+      top = value.at(-1)?.[0] ?? top;
     }
-    return near.get(id) ?? null;
+    return found.get(id) ?? null;
   };
   return { find, close: async () => void (await lines?.return(undefined)) };
 }
 
-/** After an unreadable line, no more machines are known. */
-function unread(cause: unknown): IteratorReturnResult<undefined> {
+function noMore(cause: unknown): null {
   if (!(cause instanceof MigrationError)) throw cause;
-  return { done: true, value: undefined };
+  return null;
 }

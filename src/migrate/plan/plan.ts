@@ -24,7 +24,7 @@ import { identifyNovaApi, novaVersion } from "../../systems/nova-db/plan-open.ts
 import { foreignNodesText } from "../apply/pre-write-check.ts";
 import { type ConnectionOptions, openFlavorApi } from "../flavors/flavor-api.ts";
 import { type NovaRequest, planNova } from "../hosts/nova-plan.ts";
-import { NO_SITE } from "../mapping/site.ts";
+import { NO_SITE } from "../mapping/cross-check.ts";
 import { openBackend, type TargetOptions } from "../open/backend.ts";
 import { loadMappings } from "../open/documents.ts";
 import { POWER, powerOf } from "../power/power-file.ts";

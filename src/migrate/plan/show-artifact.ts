@@ -28,8 +28,10 @@ export type ShowableArtifact = Awaited<ReturnType<typeof openArtifact>>;
  * @throws MigrationError N2I-E110 to N2I-E114
  */
 export async function openArtifact(path: string, nova: boolean) {
-  const file = fullName(path);
-  const folder = folderOf(file);
+  // Adds the extension: `m1/log` becomes m1/log.jsonl.
+  const file = !existsSync(path) && existsSync(`${path}.jsonl`) ? `${path}.jsonl` : path;
+  const isFolder = statSync(file, { throwIfNoEntry: false })?.isDirectory() === true;
+  const folder = basename(file) === MANIFEST ? dirname(file) : isFolder ? file : null;
   if (folder !== null && !existsSync(join(folder, MANIFEST)))
     throw new MigrationError("N2I-E110", `${file} is not a plan folder`, {
       fix: "Specify one of the files in a run: RUN/plan, RUN/snapshot.jsonl, RUN/power.jsonl, RUN/journal.jsonl, RUN/log.jsonl.",
@@ -42,12 +44,6 @@ export async function openArtifact(path: string, nova: boolean) {
   if (record !== null) return { ...record, run: dirname(file) };
   const inPlan = basename(dirname(file)) === PLAN;
   return { ...(await fileOf(file)), run: dirname(inPlan ? dirname(file) : file) };
-}
-
-/** Adds the extension: `m1/log` becomes m1/log.jsonl. */
-function fullName(file: string): string {
-  const withSuffix = `${file}.jsonl`;
-  return !existsSync(file) && existsSync(withSuffix) ? withSuffix : file;
 }
 
 /** Recognizes records by file name, because they have no footer. */
@@ -89,11 +85,6 @@ async function fileOf(file: string) {
   const findings = await linesIn<Finding>("nova-findings");
   if (findings !== undefined) return { kind: "nova" as const, steps: NONE, findings };
   return { kind: "snapshot" as const, lines: (await openSnapshot(file)).lines };
-}
-
-function folderOf(file: string): string | null {
-  if (basename(file) === MANIFEST) return dirname(file);
-  return statSync(file, { throwIfNoEntry: false })?.isDirectory() === true ? file : null;
 }
 
 async function powerFile(file: string) {

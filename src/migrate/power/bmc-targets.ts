@@ -1,15 +1,11 @@
 import { setMaxListeners } from "node:events";
+import { MigrationError } from "../../lib/error.ts";
 import type { SnapshotLine, VirtualPower } from "../../model/machine.ts";
 import type { ConductorIpmitool, PowerQuestion, PowerReading } from "../../model/power.ts";
 import { isSealed, type Seal } from "../../model/secret.ts";
 import { askVirtual } from "../../systems/bmc/virsh-ask.ts";
 import type { MethodOf, PowerMethod, Secret } from "../transform/power-query.ts";
 import { meaningOf } from "./rules/gate.ts";
-
-interface Queried {
-  readonly id: number;
-  readonly method: PowerMethod;
-}
 
 /** Guests of one host, read in one login. */
 interface Guests {
@@ -31,13 +27,14 @@ export function newQueries() {
  * come last, in one query.
  */
 export async function* questionsOf(
-  queries: AsyncIterable<Queried>,
+  machines: ReturnType<typeof queriedMachines>,
   shared: ReadonlySet<string>,
   seal: Seal,
   otherQueries: OtherQueries,
 ): AsyncGenerator<PowerQuestion> {
   const groups = new Map<string, PowerQuestion & { readonly bm_node_ids: number[] }>();
-  for await (const { id, method } of queries) {
+  for await (const { id, method } of machines) {
+    if (method === null) continue;
     otherQueries.methods.set(id, method);
     if (method.kind === "none") otherQueries.unread.push({ id, ...method });
     else if (method.kind === "virtual") {
@@ -94,35 +91,59 @@ export function complete(
   return { ...result, warnings, advice };
 }
 
-/** The queries for a snapshot's machines, before the first is sent. */
-export async function survey(lines: AsyncIterable<readonly SnapshotLine[]>, methodOf: MethodOf) {
+/** Machines to query: all without a reading, failed ones or named ones. */
+export interface Selection {
+  /** Verdicts of their last readings, or `failed` for all except ok. */
+  readonly only: readonly string[] | null;
+  readonly nodes: readonly string[];
+  /** service_host of their nova-computes. */
+  readonly hosts: readonly string[];
+}
+
+/**
+ * The queries for a snapshot's machines, before the first is sent, and the selected bm_nodes.ids.
+ * @throws MigrationError N2I-E306 for an unknown name
+ */
+export async function survey(machines: ReturnType<typeof queriedMachines>, selection: Selection) {
+  const { nodes, hosts } = selection;
+  const requested = new Set(nodes.map((text) => text.toLowerCase()));
+  const unfound = new Set([...requested, ...hosts]);
   /** Digest of the query, including secrets, by bm_nodes.id. */
   const digests: Digests = new Map();
+  const ids = new Set<number>();
   const once = new Set<string>();
   /** Queries of several machines. */
   const shared = new Set<string>();
-  for await (const { id, method } of queriedMachines(lines, methodOf, () => true)) {
+  for await (const { id, uuid, host, method } of machines) {
+    const names = [String(id), uuid].filter((name) => requested.has(name));
+    const isOnHost = hosts.includes(host);
+    for (const name of isOnHost ? [...names, host] : names) unfound.delete(name);
+    if ((nodes.length === 0 || names.length > 0) && (hosts.length === 0 || isOnHost)) ids.add(id);
+    if (method === null) continue;
     digests.set(id, method.digest);
     if (method.kind !== "ipmi") continue;
     if (once.has(method.query)) shared.add(method.query);
     once.add(method.query);
   }
-  return { digests, shared };
+  const unknown = [...unfound].map((name) => JSON.stringify(name)).join(", ");
+  if (unknown !== "") throw new MigrationError("N2I-E306", `${unknown} is not in the snapshot`);
+  return { digests, shared, ids };
 }
 
 type Digests = Map<number, string>;
 
-/** Machines that are not deleted or skipped by the site document, with their queries. */
+/** Machines with their queries. Null if they are deleted or skipped by the site document. */
 export async function* queriedMachines(
   lines: AsyncIterable<readonly SnapshotLine[]>,
   methodOf: MethodOf,
-  isSelected: (id: number) => boolean,
-): AsyncGenerator<Queried> {
+  isSelected: (id: number) => boolean = () => true,
+) {
   for await (const batch of lines)
     for (const line of batch) {
       if ("orphan" in line || !isSelected(line.node.id)) continue;
-      const method = methodOf(line);
-      if (method !== null) yield { id: line.node.id, method };
+      const { id, uuid, service_host } = line.node;
+      const names = { uuid: uuid?.toLowerCase() ?? "", host: service_host ?? "" };
+      yield { id, ...names, method: methodOf(line) };
     }
 }
 
@@ -166,10 +187,8 @@ export async function* askGuests(
     for (;;) {
       for (const one of waiting.splice(0, signal.aborted ? 0 : AT_ONCE - running.size)) {
         const asking = askVirtual(one.host, one.machines, options);
-        running.set(
-          one,
-          asking.then((readings) => [one, readings]),
-        );
+        const pair = asking.then((readings) => [one, readings] as const);
+        running.set(one, pair);
       }
       if (running.size === 0) return;
       const [one, readings] = await Promise.race(running.values());

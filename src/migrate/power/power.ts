@@ -1,19 +1,34 @@
 import { resolve } from "node:path";
 import { MigrationError, orNull } from "../../lib/error.ts";
-import { ipmitoolOf, type PowerReading } from "../../model/power.ts";
+import type { PowerCounts, PowerHeader } from "../../model/artefact.ts";
+import { blank, ipmitoolOf, type PowerProbe, type PowerReading } from "../../model/power.ts";
+import { createArtefact } from "../../run/files/artefact-writer.ts";
+import { openPartial } from "../../run/files/partial.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { processContext } from "../../run/process-context.ts";
 import { inRun, openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../../run/run.ts";
 import { saveOptions } from "../../run/saved-options.ts";
-import type { Sink } from "../../run/sink.ts";
-import { openNative } from "../../systems/bmc/power-ask.ts";
-import { NO_SITE } from "../mapping/site.ts";
+import type { Expect, Progress, Sink } from "../../run/sink.ts";
+import { VERSION } from "../../run/version.ts";
+import { askQuestions, openNative } from "../../systems/bmc/power-ask.ts";
+import { NO_SITE } from "../mapping/cross-check.ts";
 import { loadMappings } from "../open/documents.ts";
 import { machinesOf } from "../plan/machine-finder.ts";
 import { createMethods } from "../transform/power-query.ts";
-import { askFleet } from "./ask-bmcs.ts";
-import { inOrder, openPower, POWER } from "./power-file.ts";
+import {
+  askGuests,
+  complete,
+  newQueries,
+  queriedMachines,
+  questionsOf,
+  type Selection,
+  survey,
+  validReadings,
+} from "./bmc-targets.ts";
+import { inOrder, openPower, POWER, put, type Readings, readingsOf } from "./power-file.ts";
 import { live } from "./rules/gate.ts";
+
+type Snapshot = Awaited<ReturnType<typeof openSnapshot>>;
 
 /** Selection, credentials and rate of a power run, by option name. */
 export interface PowerRequest {
@@ -49,17 +64,12 @@ export async function power(request: PowerRequest, sink: Sink) {
       const { only = null, node: nodes = [], host: hosts = [] } = request;
       const schedule = { inFlight, startsPerSecond: rate, deadline: deadline * 1000 };
       const { signal } = interrupt;
+      const job = { ...how, run, snapshot, seal, schedule, signal, ask: probe.ask };
       const done = await sink.during(
         "power",
         // Known after the run folder is read.
         undefined,
-        (progress, expect) =>
-          askFleet(
-            run,
-            snapshot,
-            { only, nodes, hosts },
-            { ...how, probe: probe.ask, schedule, signal, seal, progress, expect },
-          ),
+        (progress, expect) => askFleet(job, { only, nodes, hosts }, progress, expect),
         (made) => (made === null ? "stopped" : live(Object.entries(made.counts.verdicts))),
       );
       if (done === null) return null;
@@ -111,7 +121,7 @@ const RELEASE = "juno";
  */
 async function powerFor(
   run: RunFolder,
-  snapshot: Awaited<ReturnType<typeof openSnapshot>>,
+  snapshot: Snapshot,
   options: Pick<PowerRequest, "site" | "ironicRelease" | "conductorIpmitool">,
 ) {
   const mappings = await loadMappings();
@@ -141,4 +151,135 @@ async function powerFor(
     ipmitool: ipmitool ?? release.doc.ipmitool,
     queriedFor: { release: release.doc.release, ipmitool: ipmitool ?? null, site: file },
   };
+}
+
+/** Reports readings, and failed machines that are queried once more. */
+function watch(progress: Progress, before: Iterable<PowerReading>) {
+  const verdicts = new Map<string, number>();
+  const again = new Set<number>();
+  let machines = 0;
+  const count = ({ verdict, bm_node_ids }: PowerReading): void => {
+    machines += bm_node_ids.length;
+    verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + bm_node_ids.length);
+  };
+  for (const reading of before) count(reading);
+  return {
+    before: machines,
+    read(reading: PowerReading): void {
+      count(reading);
+      for (const id of reading.bm_node_ids) again.delete(id);
+      progress(machines, live(verdicts, again.size));
+    },
+    failed({ bm_node_ids }: PowerReading): void {
+      for (const id of bm_node_ids) again.add(id);
+      progress(machines, live(verdicts, again.size));
+    },
+  };
+}
+
+/**
+ * Queries the machines of a snapshot. Each reading is saved at once, so a stopped run resumes.
+ * power.jsonl is written when every machine has a reading.
+ * @returns null if it was stopped
+ */
+async function askFleet(
+  job: Awaited<ReturnType<typeof powerFor>> & {
+    readonly run: RunFolder;
+    readonly snapshot: Snapshot;
+    readonly seal: Parameters<typeof questionsOf>[2];
+    readonly schedule: Parameters<typeof askQuestions>[2]["schedule"] & {
+      readonly deadline: number;
+    };
+    readonly signal: AbortSignal;
+    readonly ask: PowerProbe;
+  },
+  selection: Selection,
+  progress: Progress,
+  expect: Expect,
+) {
+  const { run, snapshot, methodOf, ipmitool, queriedFor, seal, schedule, signal, ask } = job;
+  const { sha256 } = snapshot.footer;
+  const { only } = selection;
+  // Whether only some machines are queried. Readings of the others are kept.
+  const again = only !== null || selection.nodes.length > 0 || selection.hosts.length > 0;
+  // A run of all machines ignores old readings, even if they are unreadable.
+  const before = again ? await readingsOf(`${run.path}/${POWER}`) : null;
+  if (only !== null && before === null)
+    throw new MigrationError("N2I-E110", `${run.path}/${POWER} has no readings of this snapshot`, {
+      fix: "Run power without --only. If it was stopped, it resumes.",
+    });
+  const facts = await survey(queriedMachines(snapshot.lines(), methodOf), selection);
+  const readings: Readings = validReadings(before?.readings.values() ?? [], facts.digests);
+  /** Whether the last reading of a machine selects it. */
+  const isAgain = (id: number): boolean => {
+    const verdict = readings.get(id)?.verdict ?? "failed";
+    return only === null || only.includes(verdict) || (verdict !== "ok" && only.includes("failed"));
+  };
+  const selected = new Set(
+    [...facts.digests.keys()].filter((id) => isAgain(id) && facts.ids.has(id)),
+  );
+  // A selection has its own file, to keep the readings of a stopped run of all machines.
+  const name = again ? `${POWER}.again` : POWER;
+  const about = `${sha256} ${JSON.stringify(selection)}`;
+  const partial = await openPartial<PowerReading>(run, name, about);
+  try {
+    const saved = validReadings(partial.saved, facts.digests);
+    for (const [id, reading] of saved) readings.set(id, reading);
+    const isSelected = (id: number): boolean => selected.has(id) && !saved.has(id);
+    const queries = newQueries();
+    const watched = watch(progress, new Set(saved.values()));
+    const keep = async (answer: PowerReading): Promise<void> => {
+      const reading = complete(answer, queries, ipmitool);
+      put(readings, reading);
+      for (const id of reading.bm_node_ids) queries.methods.delete(id);
+      watched.read(reading);
+      await partial.add(reading);
+    };
+    const count = [...facts.digests.keys()].filter(
+      (id) => saved.has(id) || selected.has(id),
+    ).length;
+    expect(count, watched.before);
+    const machines = queriedMachines(snapshot.lines(), methodOf, isSelected);
+    const questions = questionsOf(machines, facts.shared, seal, queries);
+    const options = { signal, schedule, failed: watched.failed, clock: processContext().clock };
+    for await (const reading of askQuestions(questions, ask, options)) await keep(reading);
+    if (!signal.aborted)
+      for await (const reading of askGuests(queries, { ...schedule, signal })) await keep(reading);
+    await partial.sync();
+    if (signal.aborted) return null;
+    for (const { id, ...outcome } of queries.unread) {
+      const machine = { bm_node_ids: [id], address: outcome.address };
+      await keep(blank(machine, { date: new Date(), client: null }, outcome));
+    }
+    const header = { tool: VERSION, made_from: { snapshot: sha256 }, asked_for: queriedFor };
+    const written = await writeReadings(run, header, readings);
+    await partial.remove();
+    return { readings, ...written };
+  } finally {
+    await partial.close();
+  }
+}
+
+async function writeReadings(
+  run: RunFolder,
+  header: Omit<PowerHeader, "format">,
+  readings: Readings,
+) {
+  const lines = inOrder(readings.values());
+  const verdicts: Record<string, number> = {};
+  for (const { verdict, bm_node_ids } of lines)
+    verdicts[verdict] = (verdicts[verdict] ?? 0) + bm_node_ids.length;
+  const times = lines.filter(({ client }) => client !== null).map(({ asked_at }) => asked_at);
+  const oldest = times.sort()[0] ?? null;
+  const counts: PowerCounts = { machines: readings.size, bmcs: lines.length, verdicts, oldest };
+  const format = "nova2ironic/power@1";
+  const writer = await createArtefact(run, POWER, { format, ...header });
+  try {
+    for (const line of lines) await writer.write(line);
+    const { sha256 } = await writer.finish(counts);
+    return { counts, sha256 };
+  } catch (error) {
+    await writer.abandon();
+    throw error;
+  }
 }

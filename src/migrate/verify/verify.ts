@@ -5,7 +5,7 @@ import type { RowVerdict } from "../../model/artefact.ts";
 import type { SameSecret } from "../../model/compare.ts";
 import type { Verifier } from "../../model/ironic/target.ts";
 import { batchesOf, IRONIC } from "../../model/journal.ts";
-import { NOVA_LEGS, type NovaLegName, type NovaTarget } from "../../model/nova/nova-plan.ts";
+import { NOVA_LEGS, type NovaTarget } from "../../model/nova/nova-plan.ts";
 import { closing, type Keep, openRole } from "../../run/databases.ts";
 import { journalMark, readJournal } from "../../run/files/journal.ts";
 import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
@@ -34,8 +34,14 @@ import { openBackend, type TargetOptions } from "../open/backend.ts";
 import { loadMappings } from "../open/documents.ts";
 import { nothingLoads } from "../plan/empty-plan.ts";
 import { compareNova, type Inspected } from "./rules/nova.ts";
-import { comparedOf, emptyNovaTally, emptyTally, isEqual, type Verified } from "./rules/tally.ts";
-import type { Used } from "./rules/used.ts";
+import {
+  comparedOf,
+  emptyNovaTally,
+  emptyTally,
+  isEqual,
+  type Used,
+  type Verified,
+} from "./rules/used.ts";
 import { verify } from "./rules/verify.ts";
 import { rememberVerified } from "./verified-file.ts";
 
@@ -190,11 +196,9 @@ async function openNovaVerifier(
   const target = await novaTargetOf(database, [plan]);
   const flavors = await reopenFlavorApi(plan.header.api, request, true, keep);
   await Promise.all([committed(database), flavors?.committed()]);
+  const { placementDb } = request;
   const placement =
-    request.placementDb === undefined
-      ? null
-      : keep(await openRole("placement-db", request.placementDb, readOnly));
-  const api = flavors?.target ?? target;
+    placementDb === undefined ? null : keep(await openRole("placement-db", placementDb, readOnly));
   const beats = await target.beats(plan.counts.stopped);
   const lastBatch = batchesOf((await readJournal(run)).entries, IRONIC).findLast(
     (entry) => entry.do === "begin" && entry.plan === plan.sha256,
@@ -219,7 +223,7 @@ async function openNovaVerifier(
       const since = made_at.slice(0, 19).replace("T", " ");
       const computesOf = await openComputes(database);
       const now = {
-        rows: inspected(plan, (leg) => (leg === "api" ? api : target)),
+        rows: inspected(plan, target, flavors?.target ?? target),
         ...{ nova: database, instancesOf: openInstances(database), expects },
         onNodes: await openTenants(database),
         ...{ computesOf, locationsOf: locationsIn(computesOf) },
@@ -235,14 +239,15 @@ async function openNovaVerifier(
 /** Every row that the plan changes. */
 async function* inspected(
   plan: NovaFiles,
-  target: (leg: NovaLegName) => Pick<NovaTarget, "inspect">,
+  nova: NovaTarget,
+  api: NovaTarget,
 ): AsyncGenerator<readonly Inspected[]> {
   for (const leg of NOVA_LEGS)
     for await (const steps of regroup(plan.steps(leg), BATCH)) {
-      const by = new Map(steps.map((step) => [step.id, step]));
-      const states = await target(leg).inspect(steps);
+      const byId = new Map(steps.map((step) => [step.id, step]));
+      const states = await (leg === "api" ? api : nova).inspect(steps);
       yield states.flatMap((state) => {
-        const step = by.get(state.id);
+        const step = byId.get(state.id);
         return step === undefined ? [] : [{ step, state }];
       });
     }

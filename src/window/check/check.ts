@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { MigrationError } from "../../lib/error.ts";
-import { readQueued, unreadQueues } from "../../migrate/hosts/queued.ts";
+import { readQueued, unreadQueues } from "../../migrate/hosts/nova-target.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import { pair } from "../../migrate/plan/rules/pairing.ts";
 import type {

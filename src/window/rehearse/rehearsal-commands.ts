@@ -3,7 +3,7 @@ import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import { counted, createSeveral, listed, NAMES, type Several } from "../../lib/text.ts";
 import { type ApplyOptions, apply } from "../../migrate/apply/apply.ts";
 import { migrationBack } from "../../migrate/rollback/rollback.ts";
-import { comparedOf, isEqual } from "../../migrate/verify/rules/tally.ts";
+import { comparedOf, isEqual } from "../../migrate/verify/rules/used.ts";
 import { verifyRun } from "../../migrate/verify/verify.ts";
 import { nameOfRow } from "../../model/artefact.ts";
 import { batchesOf, type Entries, IRONIC } from "../../model/journal.ts";

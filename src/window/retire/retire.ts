@@ -11,7 +11,7 @@ import {
 import type { ConnectionOptions } from "../../migrate/flavors/flavor-api.ts";
 import { novaPlanOf } from "../../migrate/hosts/nova-files.ts";
 import { runningComputes } from "../../migrate/hosts/rules/running.ts";
-import { isEqual, type Tally } from "../../migrate/verify/rules/tally.ts";
+import { isEqual, type Tally } from "../../migrate/verify/rules/used.ts";
 import { openToVerify, type VerifyRequest, verifyRun } from "../../migrate/verify/verify.ts";
 import { nameOfRow, type PlanCounts } from "../../model/artefact.ts";
 import { type DatabaseAddress, differences } from "../../model/database.ts";

@@ -4,7 +4,7 @@ import { counted, duration, listed, NAMES, shellArgument } from "../../lib/text.
 import { novaPlanOf } from "../../migrate/hosts/nova-files.ts";
 import { runningComputes } from "../../migrate/hosts/rules/running.ts";
 import { openBackend, type TargetOptions } from "../../migrate/open/backend.ts";
-import { isEqual } from "../../migrate/verify/rules/tally.ts";
+import { isEqual } from "../../migrate/verify/rules/used.ts";
 import { openToVerify, type VerifyRequest, verifyRun } from "../../migrate/verify/verify.ts";
 import type { RowVerdict } from "../../model/artefact.ts";
 import { closing, openRole } from "../../run/databases.ts";

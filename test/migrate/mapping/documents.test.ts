@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { NO_SITE, parseSite } from "../../../src/migrate/mapping/cross-check.ts";
 import {
   checkDocuments,
   mappingFor,
   trustDocuments,
 } from "../../../src/migrate/mapping/mapping.ts";
 import { TRAIT } from "../../../src/migrate/mapping/record-schema.ts";
-import { NO_SITE, parseSite } from "../../../src/migrate/mapping/site.ts";
 import { checkMappings, loadMappings } from "../../../src/migrate/open/documents.ts";
 import { FINDINGS } from "../../../src/model/findings.ts";
 import { createAjv } from "../../../src/model/json-schema/schemas.ts";

@@ -29,10 +29,10 @@ export function inspect(machine: Machine): readonly Finding[] {
 
 /** An interface whose bm_node_id matches no row of bm_nodes. No foreign key prevents it. */
 export function inspectOrphan(row: BmInterface): Finding {
-  const { bm_node_id } = row;
+  const { bm_node_id: id } = row;
   return inspectSkipped(
     row,
-    bm_node_id === null ? "bm_node_id is NULL" : `bm_nodes.id=${bm_node_id} does not exist`,
+    id === null ? "bm_node_id is NULL" : `bm_nodes.id=${id} does not exist`,
   );
 }
 
@@ -52,11 +52,9 @@ export function inspectSources(
 
 /** Unknown columns in which a machine has a value, each once: `bm_nodes.rack`. */
 export function unknownOf({ node, interfaces }: Machine): ReadonlySet<string> {
-  const ofInterfaces = interfaces.flatMap(({ extra = {} }) => Object.keys(extra));
-  return new Set([
-    ...Object.keys(node.extra ?? {}).map((column) => `bm_nodes.${column}`),
-    ...ofInterfaces.map((column) => `bm_interfaces.${column}`),
-  ]);
+  const names = (table: string, rows: readonly (BmNode | BmInterface)[]): readonly string[] =>
+    rows.flatMap(({ extra = {} }) => Object.keys(extra).map((column) => `${table}.${column}`));
+  return new Set([...names("bm_nodes", [node]), ...names("bm_interfaces", interfaces)]);
 }
 
 /**
@@ -115,13 +113,12 @@ function inspectSizes(
   node: Machine["node"],
   where: string,
 ): readonly Finding[] {
-  const sizes = { root_mb: root_gb, ephemeral_mb: ephemeral_gb };
+  const inNova = { root_mb: root_gb, ephemeral_mb: ephemeral_gb };
   return (["root_mb", "ephemeral_mb"] as const).flatMap((column) => {
-    const [mb, gb] = [node[column], sizes[column]];
+    const [mb, gb] = [node[column], inNova[column]];
     if (typeof mb !== "number" || mb <= 0 || gb === null || mb === gb * 1024) return [];
-    return [
-      finding("N2I-D120", `${where} ${column}`, `${mb} MiB here, ${gb} GiB in nova.instances`),
-    ];
+    const sizes = `${mb} MiB here, ${gb} GiB in nova.instances`;
+    return [finding("N2I-D120", `${where} ${column}`, sizes)];
   });
 }
 
@@ -222,14 +219,10 @@ function noteSpelling(
   const same = interfaces.filter(isSame);
   const vifs = new Set(same.flatMap(({ vif_uuid }) => vif_uuid?.toLowerCase() || []));
   const other = `bm_interfaces.id ${first.id}`;
+  const also = `${mac} is also on ${other} of this machine, with a different vif_uuid`;
   if (!node.instance_uuid || vifs.size < 2 || nova?.instance?.vifs)
     note("N2I-D018", "address", `${show(row.address ?? "")} is ${mac} of ${other}`);
-  else
-    note(
-      "N2I-D011",
-      "address",
-      `${mac} is also on ${other} of this machine, with a different vif_uuid`,
-    );
+  else note("N2I-D011", "address", also);
 }
 
 function noteMac(note: Note, column: string, value: unknown): void {
@@ -265,11 +258,8 @@ function inspectDeleted(machine: Machine, where: string): readonly Finding[] {
 
 /** A live interface row that becomes no port. */
 function inspectSkipped({ id, address }: BmInterface, reason: string): Finding {
-  return finding(
-    "N2I-D013",
-    `bm_interfaces.id=${id} bm_node_id`,
-    `${reason} (address ${address === null ? "null" : show(address)})`,
-  );
+  const text = `${reason} (address ${address === null ? "null" : show(address)})`;
+  return finding("N2I-D013", `bm_interfaces.id=${id} bm_node_id`, text);
 }
 
 /** Live instances that would have no machine, without those that Nova has on a live row. */
@@ -278,7 +268,6 @@ function deletedButLive({ node, nova, duplicates }: Machine): readonly Finding[]
   const isLiveElsewhere =
     instance?.deleted === false && !duplicates.holders.includes(instance.node?.toLowerCase() ?? "");
   const uuids = [...(isLiveElsewhere ? [instance.uuid] : []), ...(nova?.others ?? [])];
-  return uuids.map((uuid) =>
-    finding("N2I-D005", `bm_nodes.id=${node.id} instance_uuid`, `instance ${uuid} is live in nova`),
-  );
+  const location = `bm_nodes.id=${node.id} instance_uuid`;
+  return uuids.map((uuid) => finding("N2I-D005", location, `instance ${uuid} is live in nova`));
 }

@@ -3,7 +3,7 @@ import { counted, show } from "../../../lib/text.ts";
 import type { ServerIdentity } from "../../../model/artefact.ts";
 import type { ComputeLocation, ComputeSize, InstanceRow } from "../../../model/nova/nova-rows.ts";
 import { isLoaded, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
-import type { NovaTally } from "../../verify/rules/tally.ts";
+import type { NovaTally } from "../../verify/rules/used.ts";
 import type { Choice } from "./choice.ts";
 
 /** Column of a compute node, and the machine property with its value. */

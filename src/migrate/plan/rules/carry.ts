@@ -9,12 +9,6 @@ import { type Transformed, withAccepted } from "../../transform/transform.ts";
 
 type Noted = readonly [code: FindingCode, message: string];
 
-/** Other fields for VIFs, with their origin, to add to the plan's table. */
-const MOVED = [
-  ["extra.vif_port_id", "port.vif"],
-  ["extra.nova_bm.vif_port_id", "port.vif"],
-] as const;
-
 /**
  * The part of a machine's records that adoption over REST supports, with findings about other values.
  * The returned records are rows as the API shows them, as plan, diff and verify need.
@@ -49,7 +43,11 @@ export function carry(doc: RestDoc, target: TargetDoc, origin: number) {
     const found = notes.map(([code, message]) => finding(code, location, message));
     return withAccepted({ ...machine, desired }, found);
   };
-  return { machine: carried, origins: MOVED };
+  /** Other fields for VIFs, with their origin, to add to the plan's table. */
+  const origins = ["extra.vif_port_id", "extra.nova_bm.vif_port_id"].map(
+    (field) => [field, "port.vif"] as const,
+  );
+  return { machine: carried, origins };
 }
 
 function carryNode(
@@ -99,13 +97,11 @@ function noteMissing(
   const missing = ["deploy_kernel", "deploy_ramdisk"]
     .map((key) => keys[key] ?? key)
     .filter((key) => (info[key] ?? "") === "");
-  if (missing.length > 0)
-    notes.push([MISSING[adoption], `without driver_info ${missing.join(", ")}`]);
+  const code = adoption === "deploy-images" ? "N2I-D757" : "N2I-D758";
+  if (missing.length > 0) notes.push([code, `without driver_info ${missing.join(", ")}`]);
   if (!desired.some(({ resource }) => resource === "port"))
     notes.push(["N2I-D759", "it has no port"]);
 }
-
-const MISSING = { "deploy-images": "N2I-D757", "conductor-images": "N2I-D758" } as const;
 
 /** Whether the node has a network boot interface. Classic drivers contain one. */
 function bootsOver({ boot_interface, driver }: Row): boolean {

@@ -35,11 +35,16 @@ export function createProposal({
   readings,
   keys,
   images,
-  ...classes
-}: Classes & {
+  placement,
+  flavors,
+}: {
   readonly readings: PowerReadings;
   readonly keys: readonly string[];
   readonly images: Images | null;
+  /** Provider's class (`CUSTOM_GOLD`) by machine UUID in lower case. */
+  readonly placement: ReadonlyMap<string, string>;
+  /** Live flavors for machines, used or unused. */
+  readonly flavors: readonly MachineFlavor[];
 }) {
   const accepts: Decisions = new Map();
   const settings = new Map<string, Setting>();
@@ -61,18 +66,15 @@ export function createProposal({
           !(code === "N2I-D602" && Object.keys(driver_info).some((key) => names(message, key))) &&
           !/deploy_(kernel|ramdisk)$/.test(message),
       );
-      for (const { code, message } of remaining)
-        if (FINDINGS[code].acceptable !== true) hard.push(`${uuid} ${code} ${plain(message)}`);
-        else
-          addTo(
-            accepts,
-            uuid,
-            `    accept: [{finding: ${code}, reason: ""}]   # ${plain(message)}`,
-          );
+      for (const { code, message } of remaining) {
+        const reason = plain(message);
+        if (FINDINGS[code].acceptable !== true) hard.push(`${uuid} ${code} ${reason}`);
+        else addTo(accepts, uuid, `    accept: [{finding: ${code}, reason: ""}]   # ${reason}`);
+      }
       const requiresClass = codes.has("N2I-D407");
       if (!requiresClass && Object.keys(driver_info).length === 0) return;
       const { cpus, memory_mb, local_gb } = machine.node;
-      const found = requiresClass ? classOf(machine, classes.placement) : null;
+      const found = requiresClass ? classOf(machine, placement) : null;
       const setting = { node: { cpus, memory_mb, local_gb }, requiresClass, found, driver_info };
       const key = JSON.stringify(setting);
       const size = `${cpus} cpus, ${memory_mb} MiB, ${local_gb} GB`;
@@ -85,16 +87,12 @@ export function createProposal({
      * later entry adds to an earlier one.
      */
     text(): string {
-      const found = classesOf([...settings.values()], classes.flavors);
+      const found = classesOf([...settings.values()], flavors);
       const sets: Decisions = new Map();
       for (const { uuid, to } of machines)
         addTo(sets, uuid, settingText(to, found.get(to) ?? null));
-      const decisions = [...accepts, ...sets].flatMap(([text, uuids]) => [
-        ...matchLines(uuids),
-        text,
-      ]);
-      const deploy = totals.images ? imageLines(images) : [];
-      return render([...deploy, ...decisions], hard, totals.unread);
+      const all = [...accepts, ...sets].flatMap(([text, uuids]) => [...matchLines(uuids), text]);
+      return render([...(totals.images ? imageLines(images) : []), ...all], hard, totals.unread);
     },
   };
 }
@@ -112,18 +110,15 @@ function settingsOf(
   keys: readonly string[],
 ): { readonly [key: string]: string } {
   if (reading?.verdict !== "ok") return {};
-  const relevant = findings.filter(({ code }) => code === "N2I-D602");
-  const slow = findings.some(({ code }) => code === "N2I-D628");
-  const advised = reading.advice.filter(
-    ({ key }) => key !== null && relevant.some(({ message }) => names(message, key)),
-  );
-  const all = [
-    { key: "ipmi_cipher_suite", value: slow && reading.suite !== null ? `${reading.suite}` : null },
-    ...advised,
-  ];
+  const has = (code: string, key = ""): boolean =>
+    findings.some((one) => one.code === code && (key === "" || names(one.message, key)));
+  const suite = has("N2I-D628") && reading.suite !== null ? String(reading.suite) : null;
+  const all = [{ key: "ipmi_cipher_suite", value: suite }, ...reading.advice];
   return Object.fromEntries(
-    all.flatMap(({ key, value }) =>
-      key !== null && value !== null && keys.includes(key) ? [[key, value]] : [],
+    all.flatMap(({ key, value }, at) =>
+      key !== null && value !== null && keys.includes(key) && (at === 0 || has("N2I-D602", key))
+        ? [[key, value]]
+        : [],
     ),
   );
 }
@@ -184,13 +179,6 @@ function plain(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, " ").slice(0, 200);
 }
 
-interface Classes {
-  /** Provider's class (`CUSTOM_GOLD`) by machine UUID in lower case. */
-  readonly placement: ReadonlyMap<string, string>;
-  /** Live flavors for machines, used or unused. */
-  readonly flavors: readonly MachineFlavor[];
-}
-
 /** A class to propose, with the reason. The name is empty if several match. */
 interface Class {
   readonly name: string;
@@ -200,7 +188,7 @@ interface Class {
 }
 
 /** The class of the machine's provider or of its instance's flavor. */
-function classOf({ node, nova }: Machine, placement: Classes["placement"]): Class | null {
+function classOf({ node, nova }: Machine, placement: ReadonlyMap<string, string>): Class | null {
   const provider = placement.get(node.uuid?.toLowerCase() ?? "");
   if (provider !== undefined)
     return { name: bare(provider), reason: `Placement has ${provider}`, guess: false };
@@ -230,7 +218,7 @@ function bare(custom: string): string {
 /** The class of each entry. The size decides if nothing else is known. */
 function classesOf(
   entries: readonly Setting[],
-  flavors: Classes["flavors"],
+  flavors: readonly MachineFlavor[],
 ): ReadonlyMap<Setting, Class | null> {
   const bySize = new Map<string, Class[]>();
   const note = (size: string, one: Class) => bySize.set(size, [...(bySize.get(size) ?? []), one]);
@@ -247,12 +235,9 @@ function classesOf(
     note(size, { ...found, reason: `as machines of ${size}${GUESS}` });
   }
   const chosen = new Map([...bySize].map(([size, classes]) => [size, choose(classes)]));
-  return new Map(
-    entries.map((entry) => [
-      entry,
-      entry.found ?? (entry.requiresClass ? (chosen.get(entry.size) ?? null) : null),
-    ]),
-  );
+  const classFor = ({ found, requiresClass, size }: Setting): Class | null =>
+    found ?? (requiresClass ? (chosen.get(size) ?? null) : null);
+  return new Map(entries.map((entry) => [entry, classFor(entry)]));
 }
 
 /** Compares exact sizes, because a smaller flavor also fits. Disks are often larger. */

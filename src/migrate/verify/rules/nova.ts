@@ -10,8 +10,7 @@ import {
   type NovaNow,
 } from "../../hosts/rules/computes.ts";
 import { auditAllocations, auditInstances, heal } from "../../hosts/rules/current-placement.ts";
-import type { NovaTally } from "./tally.ts";
-import { isMoving, isStepUsed, mayBeUsed, type Used } from "./used.ts";
+import { isMoving, isStepUsed, mayBeUsed, type NovaTally, type Used } from "./used.ts";
 
 /** A row that the plan changes, with its state. */
 export interface Inspected {

@@ -12,8 +12,7 @@ import {
   type PlannedRecord,
 } from "../../../model/plan.ts";
 import { isOldPowerError } from "../../../model/power.ts";
-import type { Tally } from "./tally.ts";
-import { isByUse, isPortUsed, type Used, useOf } from "./used.ts";
+import { isByUse, isPortUsed, type Tally, type Used, useOf } from "./used.ts";
 
 interface Strictness {
   /** Also return validated rows. */
@@ -40,10 +39,9 @@ function verdict(
   return { resource, uuid, bm_node_id, state, differs, reason };
 }
 
-interface Comparing {
+interface Comparing extends Strictness {
   readonly same: SameSecret;
   readonly tally: Tally;
-  readonly how: Strictness;
 }
 
 /**
@@ -64,7 +62,7 @@ export async function* verify(
     tally.left_out += batch.length - loaded.length;
     for (const node of current.nodes.values())
       if (isObject(node.extra) && node.extra.nova_bm !== undefined) present += 1;
-    for (const machine of loaded) yield* verifyMachine(machine, current, { same, tally, how });
+    for (const machine of loaded) yield* verifyMachine(machine, current, { ...how, same, tally });
     if (how.novaOf !== undefined) yield* how.novaOf(batch);
   }
   if ((await target.marked()) > present) yield* foreignNodes(plan, target, tally);
@@ -103,14 +101,13 @@ function plannedRows(machines: readonly PlannedMachine[]): ReadonlyMap<string, R
 function verifyMachine(
   { bm_node_id, records, uuid }: PlannedMachine,
   current: CurrentRows,
-  comparing: Comparing,
+  how: Comparing,
 ): readonly RowVerdict[] {
-  const { tally, how } = comparing;
   const verdicts: RowVerdict[] = [];
   const ports = current.ports.get(uuid?.toLowerCase() ?? "") ?? [];
   let matched = 0;
   const add = (one: RowVerdict): void => {
-    tally[one.state] += 1;
+    how.tally[one.state] += 1;
     const fine = one.state === "validated" || one.state === "used";
     if (how.all || !fine) verdicts.push(one);
   };
@@ -127,7 +124,7 @@ function verifyMachine(
     if (found === undefined) add(verdict(subject, "missing", [], "no such row in Ironic"));
     else if (unreadable !== undefined) add(verdict(subject, "suspended", [], unreadable));
     else {
-      const judged = judge(record, found, bm_node_id, comparing, used);
+      const judged = judge(record, found, bm_node_id, how, used);
       if (record.resource === "node" && (judged.state === "used" || judged.used === true)) {
         used = true;
         const { instance_uuid } = found;
@@ -151,7 +148,7 @@ function judge(
   { resource, row: planned }: PlannedRecord,
   found: Row,
   machine: number,
-  { same, tally, how: { settled = false } }: Comparing,
+  { same, tally, settled = false }: Comparing,
   ofUsed: boolean,
 ): RowVerdict {
   const uuid = String(planned.uuid);

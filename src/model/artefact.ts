@@ -93,7 +93,6 @@ export interface PlanHeader {
   readonly format: "nova2ironic/plan@2";
   readonly tool: string;
   readonly made_from: {
-    /** sha256 of the snapshot. */
     readonly snapshot: string;
     /** sha256 over the mapping documents. */
     readonly mapping: string;
@@ -132,13 +131,11 @@ export interface PlanCounts {
   readonly verdicts: { readonly [verdict in Verdict]: number };
   readonly nodes: number;
   readonly ports: number;
-  /** Count by finding code. */
   readonly findings: { readonly [code: string]: number };
   /** Machines that N2I-D612 blocks. */
   readonly power_outdated?: number;
 }
 
-/** Last line of every artefact. */
 export interface Footer<Counts> {
   readonly footer: Counts;
   /** sha256 of all bytes before the footer line. */

@@ -37,9 +37,7 @@ export type BootFile =
   | { readonly kind: "no-tree" };
 
 export interface BootPlan {
-  /** Uuid of the tenant's root filesystem. */
   readonly root_uuid: string;
-  /** Kernel arguments after `root=`. */
   readonly args: string;
   /** Label by which the release boots a tenant. Null if its takeover removes boot files. */
   readonly label: string | null;
@@ -72,7 +70,6 @@ export interface BootStep {
   readonly after: Thing;
 }
 
-/** Existing entry, without following a link. */
 export type Found =
   | { readonly kind: "absent" }
   | { readonly kind: "folder" }

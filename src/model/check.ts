@@ -29,7 +29,6 @@ export interface Refused {
   readonly refused: { readonly code: string; readonly message: string; readonly fix: string };
 }
 
-/** A database server, by the option that names it. */
 export interface ServerFacts {
   readonly option: string;
   /** Address for display. */
@@ -72,7 +71,6 @@ export interface NovaFacts {
     "uuid" | "host" | "node" | "vm_state" | "task_state" | "deleted"
   > & { readonly image: string | null })[];
   readonly flavors: readonly DeployImage[];
-  /** Queued requests for these instances. */
   readonly queued: readonly { readonly instance: string; readonly text: string }[];
   /** Request tables that this user may not read, and the grants to read them. Null if none. */
   readonly unqueued: {
@@ -119,7 +117,6 @@ export interface IronicFacts {
     readonly maintenance: boolean;
     readonly staged: boolean;
     readonly power_state: string | null;
-    /** Whether it has the mark of a load. */
     readonly marked: boolean;
   }[];
 }
@@ -174,7 +171,6 @@ export interface CheckView {
   };
 }
 
-/** A resource provider, in lower case. */
 export interface Provider {
   readonly uuid: string;
   readonly name: string;
@@ -184,7 +180,6 @@ export interface Provider {
 export interface PlacementFacts {
   /** Instance -> providers of its allocations. The name is empty if the provider is missing. */
   readonly allocated: Lookup<readonly Provider[]>;
-  /** Providers with names of our machines. */
   readonly providers: readonly Provider[];
 }
 
@@ -219,7 +214,6 @@ export interface PlanFacts {
   };
   /** Whether another pairing was requested. */
   readonly paired: boolean;
-  /** Number of machines that conductors take over. */
   readonly takeOvers: number;
   readonly ports: number;
   /** Databases of the plan and its snapshot, by option. */

@@ -12,7 +12,6 @@ export type Origins = readonly (readonly [field: string, origin: string])[];
 /** A row for Ironic. JSON columns are objects with sealed secrets. */
 export interface Desired {
   readonly resource: Resource;
-  /** `node:UUID` or `port:UUID`. */
   readonly id: string;
   /** Columns of the release's table. A port has its node as `node_uuid`. */
   readonly row: Row;
@@ -20,7 +19,6 @@ export interface Desired {
   readonly origins: readonly number[];
 }
 
-/** A differing field. Secrets are masked. */
 export interface FieldChange {
   /** `driver_info.ipmi_address`. */
   readonly field: string;

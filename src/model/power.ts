@@ -106,7 +106,6 @@ export interface PowerReading
   readonly advice: readonly PowerAdvice[];
 }
 
-/** Readings by bm_nodes.id. */
 export type PowerReadings = Pick<ReadonlyMap<number, PowerReading>, "get">;
 
 export type PowerOutcome = Pick<PowerReading, "verdict" | "detail">;
@@ -161,7 +160,6 @@ export const POWER_SKEW = 1;
 
 export interface MachineOf {
   readonly uuid: string | null;
-  /** Name of its instance in Nova. */
   readonly name: string | null;
   readonly address: string | null;
   /** service_host of its nova-compute. */
@@ -169,7 +167,6 @@ export interface MachineOf {
   readonly instance: string | null;
 }
 
-/** Machines by bm_nodes.id. */
 export type MachinesOf = Pick<ReadonlyMap<number, MachineOf>, "get">;
 
 /**

@@ -31,7 +31,6 @@ export interface Rehearsal {
   /** ISO 8601, UTC. */
   readonly at: string;
   readonly by: string;
-  /** sha256 of the plan. */
   readonly plan: string;
   /** Addresses of the copies, for display. */
   readonly copies: readonly string[];

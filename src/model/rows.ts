@@ -25,7 +25,6 @@ function keyOf(value: unknown): string {
   return value === null || value === undefined ? "" : String(value).toLowerCase();
 }
 
-/** A set of texts, not case-sensitive. */
 export interface TextSet {
   readonly has: (text: string) => boolean;
 }

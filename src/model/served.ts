@@ -94,7 +94,6 @@ export function listReply(
   return { status: 200, fields: { ...JSON_BODY, ...fields }, body: body() };
 }
 
-/** An error in Nova's format. */
 export function faultReply(status: number, message: string, fields: Reply["fields"] = {}): Reply {
   return jsonReply(
     status,
@@ -114,7 +113,6 @@ export function ironicFault(
   return jsonReply(status, { error_message: message }, fields);
 }
 
-/** @param uri Keystone's */
 export function unauthorized(
   uri: string,
   message = UNAUTHORIZED,

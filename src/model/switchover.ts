@@ -59,6 +59,5 @@ export interface SpareClass {
   readonly machines: number;
   /** In order of preference. */
   readonly candidates: readonly NodeDetail[];
-  /** The unsuitable spare that differs least, else null. */
   readonly nearest: { readonly spare: NodeDetail; readonly reason: string } | null;
 }

@@ -67,12 +67,10 @@ export interface MachinePlan {
   readonly lines: () => AsyncIterable<readonly PlannedMachine[]>;
 }
 
-/** The parts of a plan that are needed to read the journal, without Ironic. */
 export function ironicJournalled(target: Pick<TargetIdentity, "engine">, plan: MachinePlan) {
   return ironicLeg({ name: IRONIC, size: batchOf(target) }, plan);
 }
 
-/** The machines of a plan as a leg. The caller adds the checks. */
 export function ironicLeg<P>(part: P, { sha256, lines }: MachinePlan) {
   return {
     ...{ part, plan: sha256, lines, changesOf: stepsOf },

@@ -11,7 +11,6 @@ const PATH =
 
 const PREFIX = "boot-files:";
 
-/** The name of a tree's part in the journal. */
 export function bootPart(root: string): string {
   return `${PREFIX}${root}`;
 }
@@ -30,7 +29,6 @@ export function stagedTrees(entries: Entries): ReadonlyMap<string, number> {
   );
 }
 
-/** Steps in the journal's format. */
 export function observedOf(steps: readonly BootStep[]): JsonObject {
   // Texts, numbers and null only, which JSON represents exactly.
   return { steps: steps as readonly object[] as readonly Json[] };

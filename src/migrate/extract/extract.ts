@@ -189,7 +189,6 @@ async function* withNovaView(
   }
 }
 
-/** A machine's boot file. Undefined if the machine has no instance. */
 async function harvest(
   machine: Machine,
   trees: readonly Tree[],

@@ -14,7 +14,6 @@ export interface AuditDatabases {
   readonly placementDb?: string;
 }
 
-/** Text about live instances without an allocation. Null without a Placement database. */
 export async function allocationsText(
   { novaDb, placementDb }: AuditDatabases,
   lines: () => AsyncIterable<readonly PlannedMachine[]>,

@@ -17,7 +17,6 @@ import type { NovaFiles } from "./nova-files.ts";
 import { checkNova, checkQueued, type Watching, watchComputes } from "./nova-target.ts";
 import { instanceOn } from "./rules/current-placement.ts";
 
-/** Machines to be removed from Ironic, and the nova of their instances. */
 export type Removed = Awaited<ReturnType<typeof removalOf>>;
 
 interface NovaOptions {

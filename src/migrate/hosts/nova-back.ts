@@ -23,7 +23,6 @@ import type { NovaFiles } from "./nova-files.ts";
 import { novaTargetOf, type Watching, withNovaLock } from "./nova-target.ts";
 import { type NewCompute, newComputes } from "./rules/computes.ts";
 
-/** The part of Nova's rows to roll back. */
 interface NovaScope {
   /** Plans that changed rows, newest first. */
   readonly plans: readonly NovaFiles[];
@@ -31,7 +30,6 @@ interface NovaScope {
   readonly selects: (step: NovaStep) => boolean;
 }
 
-/** The part of a run to roll back, and its systems. */
 export interface RollbackRequest {
   readonly run: RunFolder;
   readonly entries: Entries;

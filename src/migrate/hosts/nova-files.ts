@@ -42,7 +42,6 @@ export async function openNovaFiles(plan: OpenedPlan) {
   const steps = (leg: NovaLegName) => opened.get(leg)?.() ?? NONE();
   return {
     ...{ ...nova, sha256: plan.sha256, steps },
-    /** In the order of the files. */
     async *all(): AsyncGenerator<readonly NovaStep[]> {
       for (const leg of LEGS) yield* steps(leg);
     },

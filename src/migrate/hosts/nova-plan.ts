@@ -28,7 +28,6 @@ import { createGate, type HostGate } from "./rules/gate.ts";
 import { createHosts } from "./rules/hosts.ts";
 
 export interface NovaRequest {
-  /** The values of `--compute-host`. */
   readonly computeHosts: readonly string[];
   readonly flavors: Omit<FlavorsRequest, keyof NovaTraits>;
 }
@@ -59,7 +58,6 @@ export async function planNova(
   const selection = createSelection(choice);
   let rows: ReadonlyMap<number, MachineRows> = new Map();
   return {
-    /** Adds findings from Nova's rows to machines. */
     async judge(
       machines: readonly Machine[],
       made: readonly Transformed[],
@@ -73,7 +71,6 @@ export async function planNova(
         return hosts.judge(machine, one, found[index] ?? NO_ROWS);
       });
     },
-    /** Creates the plan's files for Nova. */
     async begin(plan: PlanWriter) {
       const files = await createNovaFiles(plan);
       return {
@@ -83,7 +80,6 @@ export async function planNova(
           selection.add(line);
           await files.write(hosts.steps(line, rows.get(machine.node.id) ?? NO_ROWS));
         },
-        /** Returns the findings about all machines together. */
         async end(): Promise<readonly Finding[]> {
           const selected = selection.end();
           const moved = hosts.end(await reader.use(hosts.sources()));

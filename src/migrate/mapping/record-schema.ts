@@ -5,7 +5,6 @@ import type { Row } from "../../model/machine.ts";
 import type { Column } from "../../model/mapping.ts";
 import type { Resource } from "../../model/plan.ts";
 
-/** JSON columns that contain objects. */
 const OBJECTS = /^(properties|driver_info|extra|instance_info|driver_internal_info|internal_info)$/;
 
 /** MySQL's TEXT has at most 65,535 bytes. JSON in it is ASCII. @source facts/ironic.md 1.2 */
@@ -93,7 +92,6 @@ function faultText({ keyword, message, params }: ErrorObject): string {
   return message ?? "is wrong";
 }
 
-/** @param texts names of the TEXT columns */
 function faults(validate: ValidateFunction, texts: readonly string[], row: Row): readonly string[] {
   const faults = validate(row)
     ? []
@@ -128,7 +126,6 @@ function size(value: Json): number {
     : json.length;
 }
 
-/** Validates records against the columns and lengths of a release. */
 export function recordValidator(
   ajv: Ajv2020,
   { node, port }: Release,

@@ -98,12 +98,10 @@ export function databaseBackend(
       const guard = createGuard(database, release);
       return { identity, release, guard, inFlight: 1, lock: () => lockTarget(database) };
     },
-    /** The current identity of the target, read again. */
     identify: async (requested: string | undefined) =>
       (await identifyTarget(database, mappings, requested)).identity,
     /** Waits for the transaction of an earlier run, if any. @throws MigrationError N2I-E318 */
     committed: () => committed(database),
-    /** UUIDs of the oldest nodes, limited. */
     oldest: (most: number) => oldestNodes(database, most),
     /** Foreign keys that slow deletion. */
     scannedKeys: () => scannedKeys(database),

@@ -21,7 +21,6 @@ import {
 import { recordValidator } from "../mapping/record-schema.ts";
 import type { Validate } from "../transform/transform.ts";
 
-/** The mapping documents of this package, and their digest in plans. */
 export type Mappings = Awaited<ReturnType<typeof readMappings>>;
 
 /** Digests of the documents that the build validated. */
@@ -57,7 +56,6 @@ async function readMappings() {
     },
     forRelease: ({ doc, node, port }: Release, site: Site) =>
       mappingFor(checked, doc, { node, port }, site),
-    /** Validates a record against the tables of a release. */
     validator(release: Release) {
       const cached =
         validators.get(release) ??
@@ -120,7 +118,6 @@ function mappingDocuments(): { readonly documents: Documents; readonly sha256: s
   );
   const single = SINGLE.map((name) => [name, read(`${name}.json`)] as const);
   const documents = {
-    // One member for each name.
     ...(Object.fromEntries(single) as { readonly [name in (typeof SINGLE)[number]]: unknown }),
     targets: readdirSync(join(packageRoot(), "mappings", "targets"))
       .filter((name) => name.endsWith(".json"))

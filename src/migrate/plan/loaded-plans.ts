@@ -72,7 +72,6 @@ export async function createdAgain(
   return { first, count };
 }
 
-/** Machines of a plan whose load finished. */
 async function* endedIn(
   run: RunFolder,
   entries: Entries,

@@ -49,7 +49,6 @@ interface Destination {
   readonly same: SameSecret;
 }
 
-/** Plans Nova's rows while the plan processes its machines. */
 type NovaPlanner = Awaited<ReturnType<typeof planNova>>;
 
 interface PlanExtras {
@@ -107,7 +106,6 @@ export async function makePlan(
   }
 }
 
-/** Compiles the rules, reads the target and makes the header. */
 async function prepare(
   { snapshot, mappings, site, power, allow }: Sources,
   { target, release }: Destination,
@@ -149,7 +147,6 @@ async function prepare(
   return { transform, carried, conductors, header };
 }
 
-/** Machines with their lines, with findings from target, conductors and Nova. */
 async function* plannedBatches(
   { snapshot }: Sources,
   { target, release, same }: Destination,
@@ -180,7 +177,6 @@ async function* plannedBatches(
   }
 }
 
-/** Counts lines for the footer and the summary. */
 function createTally(initial: readonly Finding[]) {
   const verdicts: Record<Verdict, number> = {
     create: 0,

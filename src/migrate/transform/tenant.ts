@@ -228,7 +228,6 @@ export function bootPlan(
   };
 }
 
-/** Finds two different sources of one filesystem. */
 export function inspectRoots(machine: Machine, set: JsonObject, where: string): readonly Finding[] {
   const [site, file] = [specifiedRoot(set)?.toLowerCase(), rootUuid(machine)];
   const differ = site !== undefined && file !== null && site !== file;

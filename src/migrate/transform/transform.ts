@@ -34,7 +34,6 @@ import {
   portsOf,
 } from "./tenant.ts";
 
-/** The result for one machine: records, or the reason why there are none. */
 export interface Transformed {
   readonly desired: readonly Desired[];
   readonly findings: readonly Finding[];
@@ -161,7 +160,6 @@ function transformed(making: Making, source: Machine): Transformed {
   return judged(source, chosen, findings, desired, boot);
 }
 
-/** The result after the site document's accepted findings. */
 function judged(
   { node }: Machine,
   { decided, decision: { row, outcome } }: Chosen,
@@ -183,7 +181,6 @@ function judged(
   };
 }
 
-/** The record of a port, with its node's sources. */
 function portOf(
   { node }: Machine,
   { address, vif, interface: row }: PortSource,
@@ -201,7 +198,6 @@ function portOf(
 
 const NONE: readonly Finding[] = [];
 
-/** Findings of records that do not match the release's schema. */
 function misfits(
   desired: readonly Desired[],
   validate: Validate,
@@ -212,7 +208,6 @@ function misfits(
   );
 }
 
-/** One finding for fields of the site document that nothing writes. */
 function placeless(
   set: JsonObject,
   { program: { settable } }: NonNullable<Chosen["driver"]>,

@@ -13,7 +13,6 @@ const AFTER: { readonly [how in keyof VerifiedState]: readonly (keyof VerifiedSt
   final: [],
 };
 
-/** Results of verify, and whether Ironic's rows alone matched. */
 type Found = { readonly [how in keyof VerifiedState | "ironic"]?: boolean };
 
 /**

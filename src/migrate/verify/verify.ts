@@ -49,7 +49,6 @@ export interface VerifyRequest extends TargetOptions, ConnectionOptions {
   readonly run: string;
   readonly keyFile?: string;
   readonly placementDb?: string;
-  /** Also list validated rows. */
   readonly allRows: boolean;
   /** The operator confirms that every nova-compute has started. */
   readonly final: boolean;
@@ -78,7 +77,6 @@ export async function openToVerify(request: Pick<VerifyRequest, "run" | "keyFile
   return { run, since, plan, seal, mappings };
 }
 
-/** Saves the result, and reports if that is not possible. */
 export async function keepVerified(
   { run, since, plan }: Pick<Awaited<ReturnType<typeof openToVerify>>, "run" | "since" | "plan">,
   found: Parameters<typeof rememberVerified>[3],
@@ -141,7 +139,6 @@ export async function verifyRun(request: VerifyRequest, sink: Sink) {
   };
 }
 
-/** Errors of the last start of nova-compute, from its log. */
 async function* startedIn(lines: (from: number) => ReturnType<typeof linesOf>, from: number) {
   const start = await lastStart(lines(1));
   yield* computeFaults(start, lines(Math.max(start?.line ?? 1, from)));
@@ -236,7 +233,6 @@ async function openNovaVerifier(
   };
 }
 
-/** Every row that the plan changes. */
 async function* inspected(
   plan: NovaFiles,
   nova: NovaTarget,

@@ -9,7 +9,6 @@ interface Copies {
   readonly images: ReadonlySet<string>;
 }
 
-/** A message names at most this many instances. */
 const MAX_INSTANCES = 3;
 
 /** Collects the facts of migrated machines, in memory independent of their number. */
@@ -22,7 +21,6 @@ export function gather() {
   /** Resource classes of the machines with instances of a flavor, by flavor id. */
   const flavors = new Map<number, Set<string | null>>();
   const classes = new Set<string | null>();
-  /** Deploy images in driver_info. */
   const images = new Set<string>();
   /** By flavor name: old deploy images in the flavor copies of instances. */
   const copies = new Map<string, Copies>();
@@ -69,7 +67,6 @@ function addCopy(
   });
 }
 
-/** Key and value of each pair in `k:v,k2:v2`. */
 function capabilities(text: Json | undefined): readonly (readonly [string, string])[] {
   if (typeof text !== "string") return [];
   return text.split(",").flatMap((pair) => {

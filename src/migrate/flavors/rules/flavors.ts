@@ -18,7 +18,6 @@ import type {
 import { OPERATOR } from "../../transform/convert.ts";
 import type { gather } from "./facts.ts";
 
-/** Facts about machines that flavors are checked against. */
 type FlavorFacts = Omit<ReturnType<typeof gather>, "add">;
 
 const KERNEL = "baremetal:deploy_kernel_id";
@@ -169,7 +168,6 @@ function planClass(context: FlavorContext, { flavors, classes }: FlavorFacts): v
   }
 }
 
-/** Conflicts between all machines and the flavor options. */
 export function judgeImages(
   facts: FlavorFacts,
   { images, copies }: FlavorsRequest,
@@ -204,7 +202,6 @@ export function judgeSchema(version: number, api: boolean, moving: boolean): rea
   ];
 }
 
-/** A refusal names at most this many flavors. */
 const MOST = 10;
 
 /** Refuses a `--flavor` without a match. @throws MigrationError N2I-E107 */
@@ -245,7 +242,6 @@ const DATABASES = {
   },
 } as const;
 
-/** Creates the steps on a flavor's extra specs. @param at naive UTC */
 function specSteps(database: FlavorDatabase, flavor: FlavorRow, at: string) {
   const { part, table, owner, soft } = DATABASES[database];
   const step = (

@@ -18,7 +18,6 @@ const SELECTORS: { readonly [kind: string]: (machine: Choosable) => string | nul
   shard: ({ records }) => textOrNull(nodeOf(records)?.shard),
 };
 
-/** The compute host for the rows of each machine. */
 export type Choice = ReturnType<typeof choiceOf>;
 
 /**
@@ -74,7 +73,6 @@ function ruleOf(text: string) {
   return { by: value === undefined ? null : { kind, value, matches }, to };
 }
 
-/** A refusal names at most this many hosts. */
 const MOST = 10;
 
 /** Records which machines the values of `--compute-host` match. */

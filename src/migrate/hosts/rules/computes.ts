@@ -139,7 +139,6 @@ function* computeFaults(
   }
 }
 
-/** A machine in Placement, in lower case. */
 interface MachineProvider {
   /** UUIDs of resource providers named after the machine. */
   readonly uuids: readonly string[];
@@ -158,7 +157,6 @@ function providerFault({ uuids, compute }: MachineProvider): string | null {
   return `its resource provider is ${uuids.join(" and ")}, its compute node ${compute}`;
 }
 
-/** A compute node that Nova created after the plan, and its machine. */
 export interface NewCompute extends ComputeLocation {
   readonly bm_node_id: number;
 }

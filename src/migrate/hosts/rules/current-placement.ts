@@ -63,13 +63,11 @@ export function instanceOn({ records }: PlannedMachine): string | null {
   return textOrNull(nodeOf(records)?.instance_uuid);
 }
 
-/** Faults if the instance is missing or deleted. Accepted findings are ignored. */
 function lifeFaults(line: Placed, row: InstanceRow | undefined): readonly string[] {
   if (row === undefined) return accepted(line, "N2I-D201") ? [] : ["is not in nova"];
   return (row.deleted ?? 0) === 0 || accepted(line, "N2I-D202") ? [] : ["is deleted in nova"];
 }
 
-/** Faults if the instance names another nova-compute or another machine. */
 function locationFaults(
   line: Placed,
   row: InstanceRow | undefined,
@@ -85,7 +83,6 @@ function locationFaults(
   return faults;
 }
 
-/** Live instances on a machine that no plan reported. */
 function foreignInstancesOn(
   { uuid, instance, alone }: Placed,
   byNode: ReadonlyMap<string, readonly OnNode[]>,

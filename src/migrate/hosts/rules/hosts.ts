@@ -30,7 +30,6 @@ export function createHosts(tables: NovaTables, choice: Choice, gate: HostGate, 
     return loss;
   };
   return {
-    /** Adds findings from Nova's rows. */
     judge: judging(tables, choice, memberships, gate),
     steps(line: PlannedMachine, rows: MachineRows): readonly NovaStep[] {
       if (!isLoaded(line)) return [];
@@ -48,7 +47,6 @@ export function createHosts(tables: NovaTables, choice: Choice, gate: HostGate, 
       for (const host of computes.sources) lossOf(host, to).computes += 1;
       return [...(instance === null ? [] : [instance]), ...computes.steps];
     },
-    /** Hosts from which machines were moved. */
     sources: (): readonly string[] => [...used.keys()].toSorted(),
     /** Hosts whose nova-compute must not run while rows change. */
     stopped: (): readonly string[] =>
@@ -78,7 +76,6 @@ export function createHosts(tables: NovaTables, choice: Choice, gate: HostGate, 
   };
 }
 
-/** Rows that a host loses, and their new hosts. */
 interface HostLoss {
   instances: number;
   computes: number;
@@ -127,7 +124,6 @@ function judging(
   };
 }
 
-/** The location of the machine's live instance after the plan. Null if it has none. */
 function locationOf(
   machine: Machine,
   node: Row,

@@ -12,7 +12,6 @@ import type {
 } from "../../../model/plan.ts";
 import type { Transformed } from "../../transform/transform.ts";
 
-/** Ironic's rows by their unique columns. */
 export type Index = ReturnType<typeof indexCurrent>;
 
 function by(rows: readonly Row[], column: string): ReadonlyMap<string, Row> {
@@ -53,7 +52,6 @@ function isOwned(found: Row, planned: Row): boolean {
   return mark(planned) !== undefined && mark(found) === mark(planned);
 }
 
-/** Compares one row with Ironic. */
 export function judge(
   desired: Desired,
   index: Index,
@@ -113,7 +111,6 @@ function verdictOf(records: readonly PlannedRecord[]): Verdict {
   return verdict;
 }
 
-/** One machine's line of the plan, compared with Ironic. */
 export function planMachine(
   { node }: Machine,
   transformed: Transformed,

@@ -10,7 +10,6 @@ import {
 import type { Row } from "../../../model/machine.ts";
 import { type Transformed, withFindings } from "../../transform/transform.ts";
 
-/** A finding names at most this many reserved nodes. */
 const MOST = 5;
 const INTERFACE = "_interface";
 
@@ -27,11 +26,9 @@ export function preflight(service: Service, adopts: boolean) {
   const nodes = reserved.map(({ uuid, by }) => `${uuid} by ${by}`);
   const detail = `${nodes.length} reserved: ${listed(nodes, MOST)}`;
   return {
-    /** Findings about the whole target. */
     findings: findingIf(nodes.length > 0, "N2I-D422", "nodes", detail),
     /** The conductors for the machines, as text for people. */
     text: serviceText(service),
-    /** Adds the findings about a machine's conductors. */
     machine(made: Transformed): Transformed {
       if (conductors.length === 0) return made;
       const found = made.desired.flatMap(({ id, resource, row }) =>
@@ -101,7 +98,6 @@ function openPoints(
   return findingIf(become.length > 0, "N2I-D415", `${id} driver`, emptied);
 }
 
-/** The properties that select a node's conductor. */
 export function conductorKey(row: Row): { readonly driver: string; readonly group: string } {
   return { driver: String(row.driver), group: String(row.conductor_group ?? "").toLowerCase() };
 }

@@ -12,7 +12,6 @@ import {
 import { auditAllocations, auditInstances, heal } from "../../hosts/rules/current-placement.ts";
 import { isMoving, isStepUsed, mayBeUsed, type NovaTally, type Used } from "./used.ts";
 
-/** A row that the plan changes, with its state. */
 export interface Inspected {
   readonly step: NovaStep;
   readonly state: RowState;
@@ -88,7 +87,6 @@ export function compareNova(
   };
 }
 
-/** Evaluates and counts a row that the plan changes. */
 function rowVerdict({ step, state }: Inspected, used: Used, tally: NovaTally): RowVerdict {
   const { is, reason, fields = [] } = state;
   const since = isStepUsed(step, state, used);

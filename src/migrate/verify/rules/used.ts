@@ -3,7 +3,6 @@ import type { Row } from "../../../model/machine.ts";
 import type { NovaStep, RowState } from "../../../model/nova/nova-plan.ts";
 import type { FieldChange } from "../../../model/plan.ts";
 
-/** Numbers of Ironic's rows by result. */
 export type Tally = ReturnType<typeof emptyTally>;
 
 export function emptyTally() {
@@ -23,7 +22,6 @@ export function emptyTally() {
   };
 }
 
-/** Numbers of Nova's rows by state, and of compared machines. */
 export type NovaTally = ReturnType<typeof emptyNovaTally>;
 
 /** @param placement whether Placement was compared */
@@ -69,7 +67,6 @@ export type Used = Map<string, string | null>;
 const BY_USE =
   /^(?:provision_state|target_provision_state|provision_updated_at|instance_uuid|allocation_id|clean_step|deploy_step|instance_info|driver_internal_info|protected|protected_reason|(?:instance_info|driver_internal_info|clean_step|deploy_step)\..*|driver_info\.pxe_deploy_(?:kernel|ramdisk))$/;
 
-/** Fields that Neutron and Nova change on ports. */
 const PORT_BY_USE = /^(?:extra\.vif_port_id|internal_info(?:\..*)?)$/;
 
 /** States of a machine in use, with and without an instance, in transition or stable. */
@@ -131,7 +128,6 @@ function plain(time: string): string {
   return time.replace("T", " ").replace(/(?:Z|\+00:00)$/, "");
 }
 
-/** Columns that change when an instance is deleted. */
 const AT_ITS_END: ReadonlySet<string> = new Set(["deleted", "host", "node", "task_state"]);
 
 /** Whether the result of this row depends on its machine in Ironic. */

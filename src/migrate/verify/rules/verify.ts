@@ -15,7 +15,6 @@ import { isOldPowerError } from "../../../model/power.ts";
 import { isByUse, isPortUsed, type Tally, type Used, useOf } from "./used.ts";
 
 interface Strictness {
-  /** Also return validated rows. */
   readonly all: boolean;
   /** Nova manages the machines, so anything that hides one from it is a difference. */
   readonly settled?: boolean;
@@ -89,7 +88,6 @@ async function* questions(plan: AsyncIterable<readonly PlannedMachine[]>, target
   }
 }
 
-/** Planned rows by their UUID, which is unique. */
 function plannedRows(machines: readonly PlannedMachine[]): ReadonlyMap<string, Row> {
   const rows = new Map<string, Row>();
   for (const { records } of machines)

@@ -82,35 +82,26 @@ export function ironicLeg<P>(part: P, { sha256, lines }: MachinePlan) {
 /** @throws MigrationError N2I-E300 with the differences */
 export function checkIdentity(planned: TargetIdentity, found: TargetIdentity): void {
   const changed = differences(planned, found, ["alembic_head", "release"]);
-  if (changed.length > 0)
-    throw new MigrationError(
-      "N2I-E300",
-      `the plan was made for a different target: ${changed.join("; ")}`,
-      {
-        fix: `Specify the ${planned.engine === "rest" ? "service" : "--ironic-db"} of the plan with the same address (/etc/hosts may map its name to a different host), or run plan again for this target.`,
-      },
-    );
+  if (changed.length === 0) return;
+  const text = `the plan was made for a different target: ${changed.join("; ")}`;
+  const fix = `Specify the ${planned.engine === "rest" ? "service" : "--ironic-db"} of the plan with the same address (/etc/hosts may map its name to a different host), or run plan again for this target.`;
+  throw new MigrationError("N2I-E300", text, { fix });
 }
 
 /** REST accepts fewer fields than a database plan has, and rows need more than a REST plan has. */
 export function checkEngine({ engine }: TargetIdentity, { kind }: Pick<Backend, "kind">): void {
-  if ((engine === "rest") !== (kind === "rest"))
-    throw new MigrationError(
-      "N2I-E300",
-      engine === "rest"
-        ? "the plan was made for REST, but a database is selected"
-        : "the plan was made for a database, but REST is selected",
-      { fix: "Use the options of the plan, or run plan again for this backend." },
-    );
+  if ((engine === "rest") === (kind === "rest")) return;
+  const [planned, now] = engine === "rest" ? ["REST", "a database"] : ["a database", "REST"];
+  throw new MigrationError("N2I-E300", `the plan was made for ${planned}, but ${now} is selected`, {
+    fix: "Use the options of the plan, or run plan again for this backend.",
+  });
 }
 
 /** @throws MigrationError N2I-E308 if this release cannot mark staged machines */
 export function checkReasons({ doc, node }: Release): void {
+  const text = `Ironic ${doc.release} does not store a maintenance reason`;
   if (!node.some(({ name }) => name === "maintenance_reason"))
-    throw new MigrationError(
-      "N2I-E308",
-      `Ironic ${doc.release} does not store a maintenance reason`,
-    );
+    throw new MigrationError("N2I-E308", text);
 }
 
 /** Ironic, locked, with the checks around every batch. */
@@ -148,11 +139,9 @@ export async function withIronic<T>(
       async precondition() {
         checkIdentity(header.target, await backend.identify(header.target.release));
         const path = `${run.path}/${SNAPSHOT}`;
+        const text = "the snapshot is not the one the plan was made from";
         if (check && (await digestOnly(path, "snapshot")) !== header.made_from.snapshot)
-          throw new MigrationError(
-            "N2I-E300",
-            "the snapshot is not the one the plan was made from",
-          );
+          throw new MigrationError("N2I-E300", text);
       },
     });
   } finally {

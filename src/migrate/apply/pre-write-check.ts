@@ -41,11 +41,8 @@ export async function inspectCloser(
       for (const { place, message } of judge(record, index, same).findings)
         obstacles.push(`${place}: ${message}`);
   }
-  if (obstacles.length > 0)
-    throw new MigrationError(
-      "N2I-E300",
-      `${counted(obstacles.length, "row now conflicts", "rows now conflict")} with the plan: ${obstacles.slice(0, NAMES).join("; ")}`,
-    );
+  const text = `${counted(obstacles.length, "row now conflicts", "rows now conflict")} with the plan: ${obstacles.slice(0, NAMES).join("; ")}`;
+  if (obstacles.length > 0) throw new MigrationError("N2I-E300", text);
 }
 
 /**

@@ -43,11 +43,11 @@ export async function download(
   const value = its?.digest("hex");
   if (at === size && (digest === null || value === digest.value)) return sha256.digest("hex");
   await rm(path, { force: true });
-  const received = at === size ? `its ${digest?.algorithm} is ${value}` : `${at} bytes received`;
-  throw new MigrationError(
-    "N2I-E212",
-    `image ${id} differs from its record in Glance: ${received}, expected ${at === size ? digest?.value : `${size} bytes`}`,
-  );
+  const differs =
+    at === size
+      ? `its ${digest?.algorithm} is ${value}, expected ${digest?.value}`
+      : `${at} bytes received, expected ${size} bytes`;
+  throw new MigrationError("N2I-E212", `image ${id} differs from its record in Glance: ${differs}`);
 }
 
 function hashOf(digest: GlanceImage["digest"]) {

@@ -42,7 +42,7 @@ export async function openFlavorApi(spec: string, readOnly: boolean, keep: Keep)
   const database = keep(await openRole("nova-api-db", spec, { readOnly }));
   const identity = await identifyNovaApi(database);
   return {
-    ...{ identity, label: database.label },
+    ...{ database, identity, label: database.label },
     target: createNovaTarget(database, identity, failpoint, "nova_api"),
     /** @param hosts hosts of live instances by flavor, from nova */
     rows: (hosts: FlavorRows["hosts"]): Promise<FlavorRows> =>

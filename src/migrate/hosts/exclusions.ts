@@ -66,11 +66,9 @@ export async function removalOf(
 export function checkExclusions({ machines }: Removed, { novaDb, leaveNova }: NovaOptions): void {
   const used = machines.filter((machine) => machine.used).length;
   if (novaDb !== undefined || leaveNova || used === 0) return;
-  throw new MigrationError(
-    "N2I-E311",
-    `instances use ${used} of the nodes to be removed, and a running nova-compute would not be detected`,
-    { fix: "Specify --nova-db, or stop every nova-compute yourself and use --leave-nova." },
-  );
+  const text = `instances use ${used} of the nodes to be removed, and a running nova-compute would not be detected`;
+  const fix = "Specify --nova-db, or stop every nova-compute yourself and use --leave-nova.";
+  throw new MigrationError("N2I-E311", text, { fix });
 }
 
 /**

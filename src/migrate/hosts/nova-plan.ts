@@ -163,9 +163,7 @@ function checkSource(
       fix: "Run extract again with --nova-db, then run plan.",
     });
   const [other] = otherServer(nova, found);
-  if (other !== undefined)
-    throw new MigrationError(
-      "N2I-E202",
-      `--nova-db ${label} is not the nova database of the snapshot: ${other} was ${nova[other]}, is ${found[other]}`,
-    );
+  if (other === undefined) return;
+  const text = `--nova-db ${label} is not the nova database of the snapshot: ${other} was ${nova[other]}, is ${found[other]}`;
+  throw new MigrationError("N2I-E202", text);
 }

@@ -52,14 +52,11 @@ interface NovaOptions extends ConnectionOptions {
 
 /** A load while a nova-compute runs loses instances. @source facts/systems.md D-3 */
 function needNovaDb(file: NovaFiles | null): void {
+  const none = "the plan was made without nova, so a running nova-compute would not be detected";
   if (file === null)
-    throw new MigrationError(
-      "N2I-E311",
-      "the plan was made without nova, so a running nova-compute would not be detected",
-      {
-        fix: "Run extract, plan and apply with --nova-db. Alternatively, stop every nova-compute, and load only Ironic with --leave-nova.",
-      },
-    );
+    throw new MigrationError("N2I-E311", none, {
+      fix: "Run extract, plan and apply with --nova-db. Alternatively, stop every nova-compute, and load only Ironic with --leave-nova.",
+    });
   const { stopped } = file.counts;
   const steps = stepsOf(file.counts);
   if (steps + stopped.length === 0) return;
@@ -202,11 +199,10 @@ async function checkTenants(
       stale.add(what);
   }
   if (stale.length === 0) return;
-  throw new MigrationError(
-    "N2I-E300",
-    `Nova's instances changed since extract: ${listed(stale, NAMES, "; ")}`,
-    { fix: "Stop every nova-compute, run extract and plan again, and check the differences." },
-  );
+  const text = `Nova's instances changed since extract: ${listed(stale, NAMES, "; ")}`;
+  throw new MigrationError("N2I-E300", text, {
+    fix: "Stop every nova-compute, run extract and plan again, and check the differences.",
+  });
 }
 
 /** Compares a plan's rows before the first write. @throws MigrationError N2I-E300 with the rows */
@@ -223,9 +219,6 @@ async function inspectNova(
         if (is === "other") stale.add(`${id} ${reason}`);
     }
   }
-  if (stale.length > 0)
-    throw new MigrationError(
-      "N2I-E300",
-      `${counted(stale.length, "row of nova is", "rows of nova are")} not as planned: ${stale.slice(0, NAMES).join("; ")}`,
-    );
+  const text = `${counted(stale.length, "row of nova is", "rows of nova are")} not as planned: ${stale.slice(0, NAMES).join("; ")}`;
+  if (stale.length > 0) throw new MigrationError("N2I-E300", text);
 }

@@ -15,9 +15,7 @@ import {
 export const SINGLE = ["rules", "drivers", "states", "heads", "hardware", "rest"] as const;
 type Single = (typeof SINGLE)[number];
 
-function fileOf(name: Single): string {
-  return `mappings/${name}.json`;
-}
+const fileOf = (name: Single): string => `mappings/${name}.json`;
 
 /** Documents and schemas from disk, not validated. */
 export interface Documents extends Readonly<Record<Single, unknown>> {
@@ -76,18 +74,31 @@ function extended(documents: readonly DocumentFile[]): readonly DocumentFile<Tar
   const releases = documents as readonly DocumentFile<Written>[];
   // If a release has two documents, the first applies and the other is reported.
   const byRelease = new Map(
-    releases.toReversed().map((file) => [file.document.release, file] as const),
+    releases.toReversed().map(({ document }) => [document.release, document] as const),
   );
-  const merged = new Map<Written, JsonObject>();
+  const cache = new Map<Written, Complete>();
+  const complete = (from: Written, above: readonly Written[] = []): Complete | string => {
+    const { extends: base, ...changes } = from;
+    if (base === undefined) return { document: changes, depth: 1 };
+    const before = byRelease.get(base);
+    if (before === undefined) return `/extends ${base} is not a release in mappings/targets`;
+    const chain = [...above, from];
+    if (chain.includes(before)) return `/extends ${base} is a cycle`;
+    const found = cache.get(before) ?? complete(before, chain);
+    if (typeof found === "string") return found;
+    // Merging two objects returns an object.
+    const document = merge(found.document, changes) as JsonObject;
+    const made = { document, depth: found.depth + 1 };
+    cache.set(from, made);
+    return made;
+  };
   const faults: string[] = [];
-  const result = releases.flatMap((file) => {
-    const { name, document } = file;
-    if (byRelease.get(document.release) !== file)
+  const result = releases.flatMap(({ name, document }) => {
+    if (byRelease.get(document.release) !== document)
       faults.push(listedFaults(name, [`/release ${document.release} has another document`]));
-    const chain = chainOf(document, byRelease);
-    if (typeof chain !== "string")
-      return [{ name, document: mergedOf(chain, merged), depth: chain.length }];
-    faults.push(listedFaults(name, [chain]));
+    const made = complete(document);
+    if (typeof made !== "string") return [{ name, ...made }];
+    faults.push(listedFaults(name, [made]));
     return [];
   });
   refuse(faults);
@@ -141,6 +152,12 @@ interface Written extends JsonObject {
   readonly extends?: string;
 }
 
+/** The merged document, and the number of documents in its chain. */
+interface Complete {
+  readonly document: JsonObject;
+  readonly depth: number;
+}
+
 interface DocumentFile<T = unknown> {
   readonly name: string;
   readonly document: T;
@@ -151,31 +168,4 @@ function merge(base: Json | undefined, change: Json): Json {
   if (!isObject(base) || !isObject(change)) return change;
   const merged = Object.entries(change).map(([key, value]) => [key, merge(base[key], value)]);
   return { ...base, ...Object.fromEntries(merged) };
-}
-
-/** Merges the documents of a chain. @param merged merged documents, to which new ones are added */
-function mergedOf(chain: readonly Written[], merged: Map<Written, JsonObject>): JsonObject {
-  return chain.reduce<JsonObject>((base, document) => {
-    const { extends: _, ...overrides } = document;
-    // Merging two objects returns an object.
-    const combined = merged.get(document) ?? (merge(base, overrides) as JsonObject);
-    merged.set(document, combined);
-    return combined;
-  }, {});
-}
-
-/** The chain of documents that a release extends, or the fault of a cycle or missing release. */
-function chainOf(
-  from: Written,
-  byRelease: ReadonlyMap<string, DocumentFile<Written>>,
-): readonly Written[] | string {
-  const chain: Written[] = [from];
-  for (let at = from; at.extends !== undefined; ) {
-    const base = byRelease.get(at.extends)?.document;
-    if (base === undefined) return `/extends ${at.extends} is not a release in mappings/targets`;
-    if (chain.includes(base)) return `/extends ${at.extends} is a cycle`;
-    chain.unshift(base);
-    at = base;
-  }
-  return chain;
 }

@@ -5,7 +5,6 @@ import { counted } from "../../lib/text.ts";
 import { plansIn } from "../../model/journal.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { TargetDoc } from "../../model/mapping.ts";
-import type { Images } from "../../model/nova/nova-plan.ts";
 import type { FlavorRows } from "../../model/nova/nova-rows.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import type { ConductorIpmitool, MachineOf, PowerReadings } from "../../model/power.ts";
@@ -20,7 +19,7 @@ import type { Sink } from "../../run/sink.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { readFlavorRows, readFlavorSizes } from "../../systems/nova-db/flavors.ts";
 import { readClasses } from "../../systems/nova-db/later.ts";
-import { identifyNovaApi, novaVersion } from "../../systems/nova-db/plan-open.ts";
+import { novaVersion } from "../../systems/nova-db/plan-open.ts";
 import { foreignNodesText } from "../apply/pre-write-check.ts";
 import { type ConnectionOptions, openFlavorApi } from "../flavors/flavor-api.ts";
 import { type NovaRequest, planNova } from "../hosts/nova-plan.ts";
@@ -46,16 +45,16 @@ export interface PlanCommandOptions extends TargetOptions, ConnectionOptions {
   readonly keyFile?: string;
 }
 
-interface PlanRequest {
-  /** Options for Nova's rows. Null without Nova. */
-  readonly nova: NovaRequest | null;
-  /** The conductors' ipmitool, if it differs from their release's. */
-  readonly ipmitool: ConductorIpmitool | undefined;
-}
-
+/**
+ * @param nova options for Nova's rows. Null without Nova
+ * @param ipmitool of the conductors, if it differs from their release's
+ */
 export function plan(
   options: PlanCommandOptions,
-  { nova: novaRequest, ipmitool }: PlanRequest,
+  {
+    nova: novaRequest,
+    ipmitool,
+  }: { readonly nova: NovaRequest | null; readonly ipmitool: ConductorIpmitool | undefined },
   sink: Sink,
   each: (line: PlannedMachine, machine: MachineOf) => void,
 ) {
@@ -81,8 +80,7 @@ export function plan(
       const power = await powerOf(`${run.path}/${POWER}`, maxUnreachable, recordPower);
       const keys = (await backend.scannedKeys?.()) ?? [];
       const { doc } = ironic.release;
-      const images = novaDbs?.request.flavors.images ?? null;
-      const proposal = await openProposal(options, doc, power.view.readings, images);
+      const proposal = await openProposal(options, novaDbs, doc, power.view.readings);
       const moment = { release: doc.release, now: new Date().toISOString() };
       const nova = novaDbs && (await planNova(novaDbs, header, novaDbs.request, moment));
       const forget = await saveOptions(run, "plan", options);
@@ -128,17 +126,12 @@ async function openNova(options: PlanCommandOptions, novaRequest: NovaRequest | 
   return { database, api, request };
 }
 
-interface Args extends ConnectionOptions {
-  readonly proposeSite?: string;
-  readonly placementDb?: string;
-}
-
 /** Opens the generator of an initial site document. Null if none is requested. */
 async function openProposal(
-  { proposeSite, placementDb, ...options }: Args,
+  { proposeSite, placementDb }: Pick<PlanCommandOptions, "proposeSite" | "placementDb">,
+  nova: Awaited<ReturnType<typeof openNova>>,
   { power_keys: keys }: TargetDoc,
   readings: PowerReadings,
-  images: Images | null,
 ) {
   if (proposeSite === undefined) return null;
   if (existsSync(proposeSite)) throw refuse(proposeSite, "it already exists");
@@ -147,30 +140,17 @@ async function openProposal(
       ? new Map<string, string>()
       : readClasses(keep(await openRole("placement-db", placementDb, { readOnly: true }))),
   );
-  const flavors = await flavorsIn(options);
-  return createProposal({ placement, flavors, readings, keys, images });
-}
-
-/**
- * Flavors for machines in each database. Those of nova_api replace nova's with the same id, as in
- * Nova.
- * @throws MigrationError N2I-E202, N2I-E203 if it is not a nova or nova_api
- */
-function flavorsIn({ novaDb, novaApiDb }: ConnectionOptions): Promise<readonly MachineFlavor[]> {
-  return closing(async (keep) => {
-    const found = new Map<number, MachineFlavor>();
-    if (novaDb !== undefined) {
-      const database = keep(await openRole("nova-db", novaDb, { readOnly: true }));
-      await novaVersion(database);
-      await addFlavors(found, database, await readFlavorRows(database));
-    }
-    if (novaApiDb !== undefined) {
-      const database = keep(await openRole("nova-api-db", novaApiDb, { readOnly: true }));
-      await identifyNovaApi(database);
-      await addFlavors(found, database, await readFlavorRows(database, new Map()));
-    }
-    return [...found.values()];
-  });
+  // Those of nova_api replace nova's with the same id, as in Nova.
+  const found = new Map<number, MachineFlavor>();
+  if (nova !== null) {
+    const { database, api } = nova;
+    await novaVersion(database);
+    await addFlavors(found, database, await readFlavorRows(database));
+    if (api !== null)
+      await addFlavors(found, api.database, await readFlavorRows(api.database, new Map()));
+  }
+  const images = nova?.request.flavors.images ?? null;
+  return createProposal({ placement, flavors: [...found.values()], readings, keys, images });
 }
 
 /** Adds live flavors for machines: with a custom resource class or deploy images. */
@@ -191,7 +171,10 @@ async function addFlavors(
 }
 
 /** @throws MigrationError N2I-E100 if the file exists, because it may contain decisions */
-export function writeProposal({ proposeSite: file = "" }: Args, text: string): string {
+export function writeProposal(
+  { proposeSite: file = "" }: Pick<PlanCommandOptions, "proposeSite">,
+  text: string,
+): string {
   try {
     writeFileSync(file, text, { flag: "wx", mode: 0o600 });
   } catch (cause) {

@@ -34,26 +34,25 @@ export async function checkReadings(
   most: number,
 ): Promise<void> {
   if (power === null) return;
-  const found = await orNull(openPower(`${run.path}/${POWER}`), "N2I-E110");
+  const refused = (text: string, fix?: string): MigrationError =>
+    new MigrationError("N2I-E307", text, fix === undefined ? {} : { fix });
+  const path = `${run.path}/${POWER}`;
+  const found = await orNull(openPower(path), "N2I-E110");
   if (found?.footer.sha256 !== power.sha256)
-    throw new MigrationError(
-      "N2I-E307",
-      `${run.path}/${POWER} is not the file that the plan was made from`,
-      { fix: "Run plan again, check the differences, then run apply." },
+    throw refused(
+      `${path} is not the file that the plan was made from`,
+      "Run plan again, check the differences, then run apply.",
     );
   const age = power.oldest === null ? 0 : (Date.now() - Date.parse(power.oldest)) / 60_000;
+  const minutes = Math.abs(age).toFixed(1);
   // If the clock was set back, readings appear younger.
   if (age < -POWER_SKEW)
-    throw new MigrationError(
-      "N2I-E307",
-      `the oldest power reading is dated ${(-age).toFixed(1)} min ahead of this host's clock`,
-      { fix: "Correct the clock, then run power, plan and apply again." },
+    throw refused(
+      `the oldest power reading is dated ${minutes} min ahead of this host's clock`,
+      "Correct the clock, then run power, plan and apply again.",
     );
   if (age > most)
-    throw new MigrationError(
-      "N2I-E307",
-      `the oldest power reading is ${age.toFixed(1)} min old, and --power-max-age is ${most}`,
-    );
+    throw refused(`the oldest power reading is ${minutes} min old, and --power-max-age is ${most}`);
 }
 
 /** Each reading once, ordered by its first machine. */

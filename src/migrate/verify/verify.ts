@@ -69,11 +69,8 @@ export async function openToVerify(request: Pick<VerifyRequest, "run" | "keyFile
   const seal = await sealOf(run, request.keyFile, plan.header.key);
   const mappings = await loadMappings();
   const lost = snapshot.footer.footer.machines - plan.footer.footer.machines;
-  if (lost !== 0)
-    throw new MigrationError(
-      "N2I-E114",
-      `the plan lacks ${counted(lost, "machine")} of the snapshot`,
-    );
+  const text = `the plan lacks ${counted(lost, "machine")} of the snapshot`;
+  if (lost !== 0) throw new MigrationError("N2I-E114", text);
   return { run, since, plan, seal, mappings };
 }
 

@@ -213,11 +213,9 @@ export function refuseUnknown(selected: ReadonlySet<string>, rows: readonly Flav
   const unknown = [...selected].filter((name) => !identifiers.has(name));
   if (unknown.length === 0) return;
   const names = [...new Set(existing.map(({ name }) => show(name ?? "")))].toSorted();
-  throw new MigrationError(
-    "N2I-E107",
-    `--flavor ${unknown.map(show).join(", ")} matches no flavor. Flavors: ${listed(names, MOST) || "none"}`,
-    { fix: "Specify a flavor's name or flavorid. Newton and later require --nova-api-db." },
-  );
+  const text = `--flavor ${unknown.map(show).join(", ")} matches no flavor. Flavors: ${listed(names, MOST) || "none"}`;
+  const fix = "Specify a flavor's name or flavorid. Newton and later require --nova-api-db.";
+  throw new MigrationError("N2I-E107", text, { fix });
 }
 
 /**

@@ -57,10 +57,8 @@ function refuseTwoHosts(rules: readonly Rule[]): void {
     );
     if (other === undefined) continue;
     const of = by === null ? "all machines" : `${by.kind}:${by.value}`;
-    throw new MigrationError(
-      "N2I-E100",
-      `--compute-host specifies both ${to} and ${other.to} for ${of}`,
-    );
+    const text = `--compute-host specifies both ${to} and ${other.to} for ${of}`;
+    throw new MigrationError("N2I-E100", text);
   }
 }
 
@@ -102,11 +100,8 @@ export function createSelection(choice: Choice) {
       const wrong = [...open].filter((selector) => !doubtful.includes(selector));
       const blocked = `${counted(unknown, "machine is", "machines are")} blocked`;
       const present = listed([...hosts].toSorted().map(show), MOST) || "no host";
-      if (wrong.length > 0)
-        throw new MigrationError(
-          "N2I-E107",
-          `--compute-host ${wrong.map(selectorText).join(", ")} matches no machine. Machines are on ${present}`,
-        );
+      const text = `--compute-host ${wrong.map(selectorText).join(", ")} matches no machine. Machines are on ${present}`;
+      if (wrong.length > 0) throw new MigrationError("N2I-E107", text);
       return [
         ...doubtful.map((selector) =>
           finding("N2I-D228", `--compute-host ${selectorText(selector)}`, blocked),

@@ -39,13 +39,14 @@ export function pair(
       why: nova === null ? `${versions}: Juno if nova is` : `${versions}: one release`,
     };
   if (override) return { ...pairing, allowed: "override", why: `${versions}: --allow-pairing` };
-  throw new MigrationError(
-    "N2I-E205",
-    `the source is ${source} (${versions}), but the upgrade is defined from Juno nova-baremetal to Juno Ironic`,
-    {
-      fix: `${nova !== null && nova > JUNO ? "Take a copy of nova's database from Juno" : `Go ${pathFrom(source)}`}, or run plan with --allow-pairing, which is recorded.`,
-    },
-  );
+  const text = `the source is ${source} (${versions}), but the upgrade is defined from Juno nova-baremetal to Juno Ironic`;
+  const upgrade =
+    nova !== null && nova > JUNO
+      ? "Take a copy of nova's database from Juno"
+      : `Go ${pathFrom(source)}`;
+  throw new MigrationError("N2I-E205", text, {
+    fix: `${upgrade}, or run plan with --allow-pairing, which is recorded.`,
+  });
 }
 
 function pathFrom(source: string): string {

@@ -33,12 +33,7 @@ import { isEqual } from "../verify/rules/used.ts";
 import { rememberVerified } from "../verify/verified-file.ts";
 import { compare } from "../verify/verify.ts";
 import { ironicLeg, type LockedIronic, withIronic } from "./parts.ts";
-import {
-  checkForeignNodes,
-  findConductors,
-  foreignNodesFirst,
-  inspectCloser,
-} from "./pre-write-check.ts";
+import { findConductors, foreignNodesFirst, inspectCloser } from "./pre-write-check.ts";
 
 export interface ApplyOptions extends TargetOptions, ConnectionOptions {
   readonly run: string;
@@ -130,8 +125,12 @@ interface Job {
 async function load(job: Job) {
   const { run, plan, backend, seal, nova, locked, sink, again } = job;
   const same = backend.same(seal);
-  const foreignCheck = await foreignNodesOf(job);
-  const isStarted = isInIronic(job.session.journal.entries(), plan.footer.sha256);
+  const entries = job.session.journal.entries();
+  const about = { ...plan.footer, ...(nova && { lines: nova.lines }) };
+  const foreignCheck = plan.header.allow_other_nodes
+    ? undefined
+    : await foreignNodesFirst(run, backend, locked.target, entries, about);
+  const isStarted = isInIronic(entries, plan.footer.sha256);
   const guard = async (): Promise<void> => {
     await locked.precondition();
     const { target_before } = plan.header;
@@ -167,11 +166,8 @@ async function load(job: Job) {
     sink.report(stopped(again, also));
     return null;
   }
-  const out = new Map(
-    [...applied.excluded, ...applied.failed].map(
-      ({ line, reason }) => [line.uuid ?? "", reason] as const,
-    ),
-  );
+  const excluded = [...applied.excluded, ...applied.failed];
+  const out = new Map(excluded.map(({ line, reason }) => [line.uuid ?? "", reason]));
   const moved = await changeNova("hosts", nova, sink, (side) => side.hosts(out)).catch(
     (cause: unknown) => {
       throw applied.done === 0
@@ -222,18 +218,6 @@ async function changeNova(
   return stopped ? null : { done, skipped: skipped.length };
 }
 
-/** Checks for foreign nodes, now or before the first new row. @throws MigrationError N2I-E312 */
-async function foreignNodesOf(job: Job): Promise<(() => Promise<void>) | undefined> {
-  const { run, plan, backend, session, nova } = job;
-  const { target } = job.locked;
-  if (plan.header.allow_other_nodes === true) return undefined;
-  const entries = session.journal.entries();
-  if (nova === null) return foreignNodesFirst(run, backend, target, entries, plan.footer);
-  const present = { sha256: plan.footer.sha256, lines: nova.lines };
-  await checkForeignNodes(run, backend, target, entries, present);
-  return undefined;
-}
-
 async function loadMachines(
   job: Job,
   guard: () => Promise<void>,
@@ -266,16 +250,12 @@ async function reportApplied(
 ): Promise<void> {
   const drifted = skipped.length > 0 ? `, ${skipped.length} changed since the load and kept` : "";
   result(`Apply: ${counted(done, "row")} created, ${found} unchanged${drifted}.`);
-  for (const [what, some] of [
-    ["Left out", excluded],
-    ["Failed", failed],
-  ] as const)
-    await several(
-      what,
-      some.map(({ line: { uuid, bm_node_id }, reason }) => ({
-        ...{ text: `${uuid} (bm_nodes.id=${bm_node_id}) ${reason}`, cause: reason, bm_node_id },
-      })),
-    );
+  const listOf = (some: typeof failed): readonly One[] =>
+    some.map(({ line: { uuid, bm_node_id }, reason }) => ({
+      ...{ text: `${uuid} (bm_nodes.id=${bm_node_id}) ${reason}`, cause: reason, bm_node_id },
+    }));
+  await several("Left out", listOf(excluded));
+  await several("Failed", listOf(failed));
 }
 
 /** @throws MigrationError N2I-E304 if machines are blocked and not skipped, N2I-E325 if all are */

@@ -35,12 +35,12 @@ export function ironicPart(target: Pick<Target, "identity" | "judge" | "perform"
     amount: ({ lines }) => `${counted(lines, "machine")}`,
     async inspect(steps) {
       const { found, skipped, waiting } = await target.judge(steps);
-      const states = new Map<string, State>(
-        steps.map(({ id }) => [id, { id, is: "before", reason: "" }]),
-      );
-      for (const id of found) states.set(id, { id, is: "after", reason: "" });
-      for (const { id, reason } of waiting) states.set(id, { id, is: "waiting", reason });
-      for (const { id, reason } of skipped) states.set(id, { id, is: "other", reason });
+      const states = new Map<string, State>([
+        ...steps.map(({ id }) => [id, { id, is: "before", reason: "" }] as const),
+        ...found.map((id) => [id, { id, is: "after", reason: "" }] as const),
+        ...waiting.map((row) => [row.id, { ...row, is: "waiting" }] as const),
+        ...skipped.map((row) => [row.id, { ...row, is: "other" }] as const),
+      ]);
       return [...states.values()];
     },
     async perform(steps, hooks) {
@@ -149,12 +149,10 @@ export async function withIronic<T>(
   }
 }
 
-const progressText: Part["amount"] = ({ done }) => `${counted(done, "row")} of nova`;
-
 /** Nova's rows, a part for each leg. @param flavors the flavor API. Null if flavors are in nova */
 export function novaParts(
-  nova: Pick<NovaTarget, "inspect" | "perform" | "use">,
-  flavors: Pick<NovaTarget, "inspect" | "perform"> | null,
+  nova: RowTarget & Pick<NovaTarget, "use">,
+  flavors: RowTarget | null,
 ): { readonly [leg in NovaLegName]: Part<NovaStep> } {
   /** By host, the instances that an inspection without writes would have moved. */
   const going = new Map<string, number>();
@@ -171,24 +169,12 @@ export function novaParts(
       if (table === "instances") going.set(host, (going.get(host) ?? 0) + 1);
     }
   };
-  const make = (
-    leg: NovaLegName,
-    target: Pick<NovaTarget, "inspect" | "perform">,
-  ): Part<NovaStep> => ({
-    name: novaName(leg),
-    size: inTransaction(),
-    amount: progressText,
-    inspect: target.inspect,
-    waiting: (steps, direction) => waiting(steps, direction, use),
-    assume,
-    perform: target.perform,
+  const make = (leg: NovaLegName, target: RowTarget): Part<NovaStep> => ({
+    ...rowsPart(target, novaName(leg)),
+    ...{ waiting: (steps, direction) => waiting(steps, direction, use), assume },
   });
-  return {
-    hosts: make("hosts", nova),
-    shared: make("shared", nova),
-    flavors: make("flavors", nova),
-    api: make("api", flavors ?? nova),
-  };
+  const [hosts, shared] = [make("hosts", nova), make("shared", nova)];
+  return { hosts, shared, flavors: make("flavors", nova), api: make("api", flavors ?? nova) };
 }
 
 /** The rows of a leg, as needed to read the journal. To change them, the caller replaces the part. */
@@ -234,10 +220,10 @@ function hostOf({ before, after }: NovaStep): string {
   return String((before ?? after)?.host ?? "");
 }
 
-/** Machines that change their compute host, each with all its rows in one transaction. */
-export function rowsPart({
-  inspect,
-  perform,
-}: Pick<NovaTarget, "inspect" | "perform">): Part<NovaStep> {
-  return { name: HOST_ROWS, size: inTransaction(), amount: progressText, inspect, perform };
+type RowTarget = Pick<NovaTarget, "inspect" | "perform">;
+
+/** Rows of Nova, as a leg or as machines with all their rows, in one transaction per batch. */
+export function rowsPart({ inspect, perform }: RowTarget, name = HOST_ROWS): Part<NovaStep> {
+  const amount: Part["amount"] = ({ done }) => `${counted(done, "row")} of nova`;
+  return { name, size: inTransaction(), amount, inspect, perform };
 }

@@ -62,19 +62,17 @@ export async function findConductors(
       .filter(({ verdict }) => verdict === "create")
       .flatMap(({ records }) => records)
       .filter(({ resource, change }) => resource === "node" && change === "create")
-      .map(({ row }) => row)
-      .filter((row) => {
-        const { driver, group } = conductorKey(row);
-        const able = alive.filter((one) => isOfGroup(one, group) && one.drivers.includes(driver));
-        return able.length === 0;
-      });
+      .map(({ row }) => ({ uuid: row.uuid, state: row.provision_state, ...conductorKey(row) }))
+      .filter(
+        ({ driver, group }) =>
+          !alive.some((one) => isOfGroup(one, group) && one.drivers.includes(driver)),
+      );
     if (nodes.length === 0) continue;
     const uuids = nodes.map(({ uuid }) => String(uuid));
     const { nodes: found } = await target.current({ ...NOTHING, uuids });
     const arrived = new Map(found.map((row) => [row.uuid, row.provision_state]));
-    for (const row of nodes) {
-      if (arrived.get(row.uuid ?? null) === row.provision_state) continue;
-      const { driver, group } = conductorKey(row);
+    for (const { uuid = null, state, driver, group } of nodes) {
+      if (arrived.get(uuid) === state) continue;
       const missing = `${driver}${groupText(group)}`;
       without.set(missing, (without.get(missing) ?? 0) + 1);
     }
@@ -116,20 +114,10 @@ export async function foreignNodesText(
   return `Ironic has ${counted(count, "node")} that this run did not load${names === "" ? "" : `: ${names}${more}`}`;
 }
 
-export async function checkForeignNodes(
-  run: RunFolder,
-  backend: Pick<Backend, "oldest">,
-  target: Target,
-  entries: Entries,
-  present?: MachinePlan,
-): Promise<void> {
-  const foreignNodes = await foreignNodesText(run, backend, target, entries, present);
-  if (foreignNodes !== null) throw new MigrationError("N2I-E312", foreignNodes);
-}
-
 /**
- * The same check, before the first new row. If Ironic has only nodes of this run, an already loaded
- * plan is not read.
+ * Checks for foreign nodes before the first new row. If Ironic has only nodes of this run, an already
+ * loaded plan is not read.
+ * @param plan with its lines if they are read anyway
  * @returns the check. If the journal cannot show the number of loaded nodes, it has already run
  * @throws MigrationError N2I-E312
  */
@@ -138,14 +126,18 @@ export async function foreignNodesFirst(
   backend: Pick<Backend, "oldest">,
   target: Target,
   entries: Entries,
-  { sha256, footer }: Footer<PlanCounts>,
+  { sha256, footer, lines }: Footer<PlanCounts> & Partial<Pick<MachinePlan, "lines">>,
 ): Promise<() => Promise<void>> {
-  const check = (): Promise<void> => checkForeignNodes(run, backend, target, entries);
+  const present = lines && { sha256, lines };
+  const check = async (): Promise<void> => {
+    const text = await foreignNodesText(run, backend, target, entries, present);
+    if (text !== null) throw new MigrationError("N2I-E312", text);
+  };
   const { preExisting, refused, undone, skipped } = ownershipOf(entries, IRONIC, sha256);
-  const plans = plansOf(entries, IRONIC);
-  const isOnly = plans.length === 1 && plans[0] === sha256;
+  const isOnly = plansOf(entries, IRONIC).join() === sha256;
   const otherChanges = preExisting.size + refused.size + undone.size + skipped.size;
-  const isCounted = isOnly && otherChanges === 0 && (await target.counts()).nodes <= footer.nodes;
+  const isAlone = present === undefined && isOnly && otherChanges === 0;
+  const isCounted = isAlone && (await target.counts()).nodes <= footer.nodes;
   if (!isCounted) await check();
   return isCounted ? check : () => Promise.resolve();
 }

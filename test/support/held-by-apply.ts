@@ -19,8 +19,8 @@ export async function heldByApply(at: Workplace): Promise<readonly string[]> {
     const { lines } = await planOf(at);
     const choice = choiceOf(after(at.written.plan, "--compute-host"));
     const held: string[] = [];
-    const machines = await tenantsOf(lines, choice).take();
-    for await (const fault of changedTenants([...machines], now)) held.push(fault);
+    const machines = await tenantsOf(lines, choice);
+    for await (const fault of changedTenants(machines, now)) held.push(fault);
     return held;
   } finally {
     await nova.close();

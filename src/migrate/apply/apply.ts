@@ -126,7 +126,7 @@ async function load(job: Job) {
   const { run, plan, backend, seal, nova, locked, sink, again } = job;
   const same = backend.same(seal);
   const entries = job.session.journal.entries();
-  const about = { ...plan.footer, ...(nova && { lines: nova.lines }) };
+  const about = { ...plan.footer, ...(nova && { lines: plan.lines }) };
   const foreignCheck = plan.header.allow_other_nodes
     ? undefined
     : await foreignNodesFirst(run, backend, locked.target, entries, about);

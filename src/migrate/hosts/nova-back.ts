@@ -18,9 +18,14 @@ import { novaJournalled, novaParts } from "../apply/parts.ts";
 import { type ConnectionOptions, reopenFlavorApi } from "../flavors/flavor-api.ts";
 import type { Backend } from "../open/backend.ts";
 import { BACK_AFTER_IRONIC } from "../order.ts";
-import { type Removed, watchRemoved } from "./exclusions.ts";
 import type { NovaFiles } from "./nova-files.ts";
-import { novaTargetOf, type Watching, withNovaLock } from "./nova-target.ts";
+import {
+  novaTargetOf,
+  type Removed,
+  type Watching,
+  watchRemoved,
+  withNovaLock,
+} from "./nova-target.ts";
 import { type NewCompute, newComputes } from "./rules/computes.ts";
 
 interface NovaScope {
@@ -52,12 +57,14 @@ export interface Backing {
   readonly sink: Sink;
 }
 
+type Stage = (typeof BACK_AFTER_IRONIC)[number];
+
 interface NovaBack {
   /** Machines whose host rows changed after the load. */
   readonly changed: Excluded;
   /** Restores rows. Rows that stay unchanged are added to the list of conflicts. */
   readonly part: (
-    stage: (typeof BACK_AFTER_IRONIC)[number],
+    stage: Stage,
     excluded: Excluded,
   ) => Promise<{ readonly done: number; readonly stopped: boolean }>;
 }
@@ -74,18 +81,16 @@ export async function withNovaBack(
   work: (nova: NovaBack | null, inspect: () => Promise<void>) => Promise<boolean>,
 ): Promise<boolean> {
   const { nova: scope, connection, removal, keep } = request;
-  const { session } = backing;
+  const { session, sink } = backing;
   const { novaDb } = connection;
   const plans = scope?.plans ?? [];
   if (novaDb === undefined || removal.machines.length + plans.length === 0)
     return work(null, () => Promise.resolve());
   const database = keep(await openRole("nova-db", novaDb, { readOnly: scope === null }));
   const target = await novaTargetOf(database, plans);
-  const { signal } = session;
-  const stopping = (): boolean => signal.aborted;
-  const how = { ...watching, stopping };
+  const how = { ...watching, stopping: () => session.signal.aborted };
   const { inspect } = await watchRemoved(database, target, removal, plans, how);
-  if (stopping()) return false;
+  if (session.signal.aborted) return false;
   if (scope === null) return work(null, inspect);
   return withNovaLock(session, target, async (check) => {
     const nova: NovaBack = {
@@ -98,19 +103,18 @@ export async function withNovaBack(
           const api =
             part === "api" ? await reopenFlavorApi(plan.header.api, connection, false, keep) : null;
           const parts = novaParts(target, api?.target ?? null);
-          const undone = await execute(
-            legs.map((name) => ({
-              ...{ ...novaJournalled(name, plan), part: parts[name] },
-              ...{ check, precondition: inspect },
-            })),
-            session,
-            { direction: "back", only: scope, excluded },
-          );
+          const checks = { check, precondition: inspect };
+          const all = legs.map((name) => ({
+            ...novaJournalled(name, plan),
+            ...{ part: parts[name], ...checks },
+          }));
+          const course = { direction: "back", only: scope, excluded } as const;
+          const undone = await execute(all, session, course);
           const shared =
             undone.shared === 0 ? "" : `. ${undone.shared} shared rows remain until --all`;
-          backing.sink.result(
-            `Rollback of nova, ${part}: ${counted(undone.done, "row")} restored, ${undone.found} already restored, ${undone.skipped.length + undone.retained} left${shared}.`,
-          );
+          const rest = `${undone.skipped.length + undone.retained} left${shared}`;
+          const rows = `${counted(undone.done, "row")} restored, ${undone.found} already restored`;
+          sink.result(`Rollback of nova, ${part}: ${rows}, ${rest}.`);
           backing.reportSkipped(undone.skipped);
           done += undone.done;
           if (undone.stopped) return { done, stopped: true };
@@ -195,12 +199,11 @@ async function changedHosts(
 /** Compute nodes that Nova created later do not belong to this run, so they are only reported. */
 function reportNewComputes(added: readonly NewCompute[], { reportSkipped, sink }: Backing): void {
   if (added.length === 0) return;
-  reportSkipped(
-    added.map((compute) => ({ id: `compute_nodes:${compute.id}`, reason: reasonForNew(compute) })),
-  );
+  reportSkipped(added.map((row) => ({ id: `compute_nodes:${row.id}`, reason: reasonForNew(row) })));
   const ids = added.map(({ id }) => id).join(", ");
+  const them = added.length === 1 ? "the node" : "the nodes";
   sink.result(
-    `A nova-compute created ${counted(added.length, "new compute node")} since then. Stop the nova-compute, then delete ${added.length === 1 ? "the node" : "the nodes"}: UPDATE compute_nodes SET deleted = id, deleted_at = CURRENT_TIMESTAMP WHERE id IN (${ids})`,
+    `A nova-compute created ${counted(added.length, "new compute node")} since then. Stop the nova-compute, then delete ${them}: UPDATE compute_nodes SET deleted = id, deleted_at = CURRENT_TIMESTAMP WHERE id IN (${ids})`,
   );
 }
 

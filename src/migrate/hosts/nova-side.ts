@@ -31,8 +31,6 @@ import { accepted, changedTenants, type Placed, placedOf } from "./rules/current
 
 /** Nova's part of an apply: flavors before the machines, hosts after them. */
 export interface NovaSide {
-  /** The plan's machines. If they are iterated before `check`, it does not read them again. */
-  readonly lines: Lines;
   /** Checks that the plan's nova-computes are stopped. @throws MigrationError N2I-E310 */
   readonly inspect: () => Promise<void>;
   /** All checks that are possible before the first write. */
@@ -105,18 +103,16 @@ export async function withNovaBackend<T>(
       const { beats } = target;
       const watch = await watchComputes(beats, counts.stopped, watching, session.stopping);
       const parts = novaParts(target, api?.target ?? null);
+      const checks = { check, precondition: watch.inspect };
       const legsOf = (names: readonly NovaLegName[]) =>
-        names.map((name) => ({
-          ...{ ...novaJournalled(name, file), part: parts[name] },
-          ...{ check, precondition: watch.inspect },
-        }));
+        names.map((name) => ({ ...novaJournalled(name, file), part: parts[name], ...checks }));
       const executeLegs = (names: readonly NovaLegName[], excluded?: Excluded) =>
         execute(legsOf(names), session, { direction: "forward", excluded });
-      const { take, lines } = tenantsOf(options.lines, choiceOf(header.compute_hosts ?? []));
+      const choice = choiceOf(header.compute_hosts);
       return work({
-        ...{ lines, inspect: watch.inspect },
+        inspect: watch.inspect,
         async check() {
-          const machines = await take();
+          const machines = await tenantsOf(options.lines, choice);
           await checkRequests(database, machines, watching);
           await inspectNova(legsOf(NOVA_LEGS), session.journal.entries());
           await watch.settle();
@@ -136,32 +132,16 @@ export async function withNovaBackend<T>(
 
 type Lines = MachinePlan["lines"];
 
-/** The plan's machines for checks in Nova, so that its lines are parsed once. */
-export function tenantsOf(plan: Lines, choice: Choice) {
-  let cached: Iterable<Placed> | null = null;
-  async function* lines(): ReturnType<Lines> {
-    const placed: Placed[] = [];
-    let from = 0;
-    for await (const batch of plan()) {
-      for (const [at, line] of batch.entries())
-        if (line.verdict === "create") placed.push(placedOf(line, from + at, choice));
-      from += batch.length;
-      yield batch;
-    }
-    // Only a complete pass has all machines.
-    cached = placed;
+/** The machines to load, for checks in Nova. */
+export async function tenantsOf(plan: Lines, choice: Choice): Promise<readonly Placed[]> {
+  const placed: Placed[] = [];
+  let from = 0;
+  for await (const batch of plan()) {
+    for (const [at, line] of batch.entries())
+      if (line.verdict === "create") placed.push(placedOf(line, from + at, choice));
+    from += batch.length;
   }
-  return {
-    /** The plan's lines. A complete pass over them is cached for `take`. */
-    lines,
-    /** The machines of the last or a new pass. They are released afterwards, to free memory. */
-    async take(): Promise<Iterable<Placed>> {
-      if (cached === null) for await (const _ of lines());
-      const taken = cached ?? [];
-      cached = null;
-      return taken;
-    },
-  };
+  return placed;
 }
 
 /** Checks for queued requests to instances of machines to load. @throws MigrationError N2I-E314 */

@@ -130,9 +130,7 @@ async function prepare(
     format: "nova2ironic/plan@2",
     tool: VERSION,
     made_from: {
-      snapshot: footer.sha256,
-      mapping: mappings.sha256,
-      site: site.sha256,
+      ...{ snapshot: footer.sha256, mapping: mappings.sha256, site: site.sha256 },
       power: power?.made_from ?? null,
     },
     source: from,
@@ -179,12 +177,7 @@ async function* plannedBatches(
 
 function createTally(initial: readonly Finding[]) {
   const verdicts: Record<Verdict, number> = {
-    create: 0,
-    unchanged: 0,
-    drift: 0,
-    conflict: 0,
-    blocked: 0,
-    skipped: 0,
+    ...{ create: 0, unchanged: 0, drift: 0, conflict: 0, blocked: 0, skipped: 0 },
   };
   const findings: Record<string, number> = {};
   let [machines, nodes, ports, outdated] = [0, 0, 0, 0];

@@ -28,7 +28,6 @@ import {
 } from "../apply/parts.ts";
 import { stagedTrees } from "../boot/boot-steps.ts";
 import type { ConnectionOptions } from "../flavors/flavor-api.ts";
-import { checkExclusions, removalOf } from "../hosts/exclusions.ts";
 import {
   type Backing,
   novaStepsBack,
@@ -37,7 +36,7 @@ import {
   withNovaBack,
 } from "../hosts/nova-back.ts";
 import { novaPlans } from "../hosts/nova-files.ts";
-import { afterNova, type Watching } from "../hosts/nova-target.ts";
+import { afterNova, checkExclusions, removalOf, type Watching } from "../hosts/nova-target.ts";
 import { type Backend, openBackend, type TargetOptions } from "../open/backend.ts";
 import { loadMappings } from "../open/documents.ts";
 import { BACK_AFTER_IRONIC, STOPPED } from "../order.ts";
@@ -78,10 +77,8 @@ export function migrationBack(options: RollbackCommandOptions, watching: Watchin
       const ended = await withSession(run, (session) =>
         takeBack(job, { session, reportSkipped, sink }, watching),
       );
-      if (!ended) {
-        sink.report(STOPPED);
-        return null;
-      }
+      if (!ended) sink.report(STOPPED);
+      if (!ended) return null;
       const note = "Nova rows of this run are not restored. To roll them back, add --nova-db.";
       return { notes: [...(noNova ? [note] : []), ...treesOf(job)], noNova };
     },
@@ -128,10 +125,9 @@ async function found(run: RunFolder, entries: Entries, options: RollbackCommandO
 /** The run's plans, newest first. A missing plan is allowed if Ironic has none of its rows. */
 async function plansAt(run: RunFolder, entries: Entries): Promise<readonly string[]> {
   const plans: string[] = [];
-  for (const sha256 of plansOf(entries, IRONIC)) {
-    const found = () => findPlan(run, sha256).catch(() => null);
-    if (isInIronic(entries, sha256) || (await found()) !== null) plans.push(sha256);
-  }
+  for (const sha256 of plansOf(entries, IRONIC))
+    if (isInIronic(entries, sha256) || (await findPlan(run, sha256).catch(() => null)) !== null)
+      plans.push(sha256);
   return plans;
 }
 
@@ -175,11 +171,9 @@ function takeBack(request: RollbackRequest, backing: Backing, watching: Watching
   const { backend, plans } = request;
   return withNovaBack(request, backing, watching, async (nova, inspect) => {
     const excluded = new Map(nova?.changed);
+    const unchangedText = (reason: string): string => `${reason}: the whole machine stays`;
     reportSkipped(
-      [...excluded].map(([id, reason]) => ({
-        id: `machine:${id}`,
-        reason: `${reason}: the whole machine stays`,
-      })),
+      [...excluded].map(([id, text]) => ({ id: `machine:${id}`, reason: unchangedText(text) })),
     );
     let removed = 0;
     const unchanged = new Map<string, string>();

@@ -7,11 +7,8 @@ import { type RunFolder, readNote, writeNote } from "../../run/files/run-folder.
 const FILE = "verified.json";
 const FORMAT = "nova2ironic/verified@1";
 const NONE: VerifiedState = { rows: false, takeover: false, final: false };
-const AFTER: { readonly [how in keyof VerifiedState]: readonly (keyof VerifiedState)[] } = {
-  rows: ["takeover", "final"],
-  takeover: ["final"],
-  final: [],
-};
+/** Each result depends on those before it. */
+const ORDER = ["rows", "takeover", "final"] as const satisfies readonly (keyof VerifiedState)[];
 
 type Found = { readonly [how in keyof VerifiedState | "ironic"]?: boolean };
 
@@ -37,7 +34,8 @@ export async function rememberVerified(
     const all = before === null ? {} : statesIn(before);
     for (const [how, equal] of Object.entries(states) as [keyof VerifiedState, boolean][]) {
       // Results that depend on it become invalid.
-      const later = equal ? [] : AFTER[how].map((kind) => [kind, false] as const);
+      const invalid = equal ? [] : ORDER.slice(ORDER.indexOf(how) + 1);
+      const later = invalid.map((kind) => [kind, false] as const);
       Object.assign(all, { ...NONE, ...all, [how]: equal, ...Object.fromEntries(later) });
     }
     await writeNote(run, FILE, { format: FORMAT, plan, entries, ironic, ...all });

@@ -1,6 +1,6 @@
 import { ownershipOf } from "../../engine/ownership.ts";
 import { counted, shellArgument } from "../../lib/text.ts";
-import { skipsNova } from "../../migrate/hosts/nova-rows-pending.ts";
+import { skipsNova } from "../../migrate/hosts/nova-files.ts";
 import {
   blockedText,
   isBlockedPlan,

@@ -1,6 +1,6 @@
 import { keyOf, ownershipOf } from "../../engine/ownership.ts";
 import { counted } from "../../lib/text.ts";
-import { isThrough } from "../../migrate/hosts/nova-rows-pending.ts";
+import { isThrough } from "../../migrate/hosts/nova-files.ts";
 import { loadedRowsText } from "../../migrate/rollback/rollback-scope.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
 import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";

@@ -30,11 +30,10 @@ export const SIGNS: { readonly [verdict in Verdict]: readonly [string, string] }
 };
 
 /** The database or service, as text for people. */
-export function serverName({
-  engine,
-  address,
-  database,
-}: Pick<TargetIdentity, "engine" | "address" | "database">): string {
+export function serverName(
+  server: Pick<TargetIdentity, "engine" | "address" | "database">,
+): string {
+  const { engine, address, database } = server;
   return engine === "sqlite" || engine === "rest" ? address : `${database} @ ${address}`;
 }
 
@@ -50,20 +49,14 @@ export function renderHeader(header: PlanHeader, conductors: string): string {
   ].join("\n");
 }
 
-/** Codes of accepted blocking findings, without duplicates. */
-function acceptedCodes(machine: PlannedMachine): string {
-  const codes = acceptedOf(machine)
-    .filter(({ severity }) => severity === "blocks")
-    .map(({ code }) => code);
-  return codes.length === 0 ? "" : `  accepted ${[...new Set(codes)].join(", ")}`;
-}
-
 export function renderLine(machine: PlannedMachine): string {
   const { verdict, uuid, bm_node_id, state, records, reason } = machine;
   const ports = records.filter(({ resource }) => resource === "port").length;
   const name = uuid ?? `bm_nodes.id=${bm_node_id}`;
-  const detail =
-    reason ?? `${state.outcome.padEnd(13)} ${counted(ports, "port")}${acceptedCodes(machine)}`;
+  const blocking = acceptedOf(machine).filter(({ severity }) => severity === "blocks");
+  const codes = [...new Set(blocking.map(({ code }) => code))].join(", ");
+  const accepted = codes === "" ? "" : `  accepted ${codes}`;
+  const detail = reason ?? `${state.outcome.padEnd(13)} ${counted(ports, "port")}${accepted}`;
   return `  ${SIGNS[verdict][0]} ${name.padEnd(36)}  ${verdict.padEnd(9)}  ${detail}`;
 }
 
@@ -157,13 +150,7 @@ export function masked(value: Json): Json {
 
 /** The first columns of a record. Other plain columns follow, then the JSON columns. */
 const FIRST = [
-  "uuid",
-  "name",
-  "node_uuid",
-  "address",
-  "driver",
-  "instance_uuid",
-  "provision_state",
+  ...["uuid", "name", "node_uuid", "address", "driver", "instance_uuid", "provision_state"],
 ];
 
 function rank(column: string, value: Json): number {

@@ -36,8 +36,7 @@ export async function openArtifact(path: string, nova: boolean) {
     throw new MigrationError("N2I-E110", `${file} is not a plan folder`, {
       fix: "Specify one of the files in a run: RUN/plan, RUN/snapshot.jsonl, RUN/power.jsonl, RUN/journal.jsonl, RUN/log.jsonl.",
     });
-  if (folder !== null)
-    return { ...(await (nova ? novaOf(folder) : planOf(folder))), run: dirname(folder) };
+  if (folder !== null) return { ...(await inFolder(folder, nova)), run: dirname(folder) };
   if (nova)
     throw new MigrationError("N2I-E100", `--nova requires a plan folder, but ${file} is not one`);
   const record = await recordOf(file);
@@ -94,22 +93,22 @@ async function powerFile(file: string) {
   return { kind: "power" as const, readings: power.lines, machines };
 }
 
-async function planOf(folder: string) {
-  if (isOfHosts((await openManifest(folder)).manifest))
-    return { kind: "moves" as const, lines: (await openMovePlan(folder)).lines };
-  const { header, lines } = await openPlan(folder);
-  return { kind: "machines" as const, origins: header.origins, lines };
-}
-
-async function novaOf(folder: string) {
-  if (isOfHosts((await openManifest(folder)).manifest)) return stepsOfMoves(folder);
-  const files = await openNovaFiles(await openManifest(folder));
+async function inFolder(folder: string, nova: boolean) {
+  const plan = await openManifest(folder);
+  if (isOfHosts(plan.manifest)) {
+    const moves = await openMovePlan(folder);
+    return nova ? stepsOfMoves(moves) : { kind: "moves" as const, lines: moves.lines };
+  }
+  if (!nova) {
+    const { header, lines } = await openPlan(folder);
+    return { kind: "machines" as const, origins: header.origins, lines };
+  }
+  const files = await openNovaFiles(plan);
   if (files === null) throw new MigrationError("N2I-E114", `${folder} was made without Nova`);
   return { kind: "nova" as const, steps: files.all, findings: files.findings };
 }
 
-async function stepsOfMoves(folder: string) {
-  const { manifest, lines } = await openMovePlan(folder);
+function stepsOfMoves({ manifest, lines }: Awaited<ReturnType<typeof openMovePlan>>) {
   async function* steps(): AsyncGenerator<readonly NovaStep[]> {
     for await (const batch of lines()) yield batch.flatMap((line) => line.steps);
     yield manifest.fence;

@@ -55,7 +55,11 @@ export async function power(request: PowerRequest, sink: Sink) {
     const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
     const seal = await sealOf(run, request.keyFile, snapshot.header.key);
     const how = await powerFor(run, snapshot, request);
-    sink.report(conductorText(how));
+    const { release, site } = how.queriedFor;
+    const newer = how.ipmitool === "1.8.19" ? "1.8.19 or later" : "1.8.18 or earlier";
+    sink.report(
+      `Reading BMCs in the same way as ${release}'s conductors with ipmitool ${newer}, with ${site ?? "no site document"}.`,
+    );
     await saveOptions(run, "power", request);
     const { bmcAt, clock } = processContext();
     const probe = openNative(how.ipmitool, bmcAt, clock);
@@ -86,16 +90,6 @@ export async function power(request: PowerRequest, sink: Sink) {
       await probe.close();
     }
   });
-}
-
-/** The imitated conductor, printed before the first query. */
-function conductorText({
-  queriedFor: { release, site },
-  ipmitool,
-}: Awaited<ReturnType<typeof powerFor>>): string {
-  const newer = ipmitool === "1.8.19" ? "1.8.19 or later" : "1.8.18 or earlier";
-  const decided = site === null ? "no site document" : site;
-  return `Reading BMCs in the same way as ${release}'s conductors with ipmitool ${newer}, with ${decided}.`;
 }
 
 /** Readings that need attention, or all to show, ordered by their first machine. */

@@ -14,7 +14,7 @@ import { CHECKS, flavorArch } from "./convert.ts";
 import { driverOf, hostOf } from "./driver.ts";
 import { interfacesFor } from "./hardware.ts";
 import { type Made, makeRecord } from "./record.ts";
-import { asRead, compileSite, type Decided } from "./site.ts";
+import { asRead, compileSite, type Decided, nested } from "./site.ts";
 import { type Decision, decide, factsOf, type StateFacts } from "./state.ts";
 import { bootSource } from "./tenant.ts";
 
@@ -37,19 +37,12 @@ export interface MadeNode extends Made {
   readonly port: SettledRules;
 }
 
-/** The keys of driver_info and properties as separate fields, because rules read flat sources. */
-function nested(set: JsonObject): readonly (readonly [field: string, value: Json])[] {
-  return ["driver_info", "properties"].flatMap((column) =>
-    Object.entries(set[column] ?? {}).map(([key, value]) => [`${column}.${key}`, value] as const),
-  );
-}
-
 /**
  * Rules of the site document, and of the driver_info and properties in its entries. They come
  * first, so they take precedence. Values pass the same checks.
  */
 function siteRules({ site }: Mapping, rules: readonly Rule[]): readonly Rule[] {
-  const fields = site.machines.flatMap(({ set = {} }) => nested(set).map(([field]) => field));
+  const fields = site.machines.flatMap(({ set = {} }) => Object.keys(nested(set)));
   const set = [...new Set(fields)].map((to): Rule => ({ to, from: `site.${to}` }));
   return [...site.rules.node, ...set].map((rule) => {
     const as = rules.find(({ to }) => to === rule.to)?.as;
@@ -111,14 +104,11 @@ export function createNodes(
     ]),
   );
   const site = compileSite(mapping.site);
-  const flatOf = byObject(
-    (set: JsonObject): JsonObject => ({ ...set, ...Object.fromEntries(nested(set)) }),
-  );
   const rulesOf = rulesFor(mapping);
   return {
     choose(machine: Machine): Chosen {
       const decided = site.of(machine);
-      const set = flatOf(decided.set);
+      const { flat: set } = decided;
       const conf = hostOf(machine, hosts);
       const facts = factsOf(machine);
       const { row, findings } = driverOf(machine, conf, set, mapping);
@@ -143,19 +133,6 @@ export function createNodes(
     },
     /** Findings of site entries without a machine. */
     unmatched: site.unmatched,
-  };
-}
-
-function byObject<In extends object, Out extends object>(
-  make: (value: In) => Out,
-): (value: In) => Out {
-  const cache = new WeakMap<In, Out>();
-  return (value) => {
-    const before = cache.get(value);
-    if (before !== undefined) return before;
-    const made = make(value);
-    cache.set(value, made);
-    return made;
   };
 }
 
@@ -190,10 +167,11 @@ function settleFor(mapping: Mapping, set: JsonObject, row: DriverRow, is: Settle
 
 /** Evaluates rules once for all machines with the same settings and site document values. */
 function rulesFor(mapping: Mapping): (set: JsonObject, row: DriverRow, is: Settled) => RulesFor {
-  const bySet = byObject((_: JsonObject) => new Map<HostConfig | null, RulesFor[]>());
+  const bySet = new WeakMap<JsonObject, Map<HostConfig | null, RulesFor[]>>();
   return (set, row, is) => {
     const { program, conf, outcome } = is;
-    const byConf = bySet(set);
+    const byConf = bySet.get(set) ?? new Map<HostConfig | null, RulesFor[]>();
+    bySet.set(set, byConf);
     const cached = byConf.get(conf) ?? [];
     const found = cached.find((one) => one.program === program && one.outcome === outcome);
     if (found !== undefined) return found;

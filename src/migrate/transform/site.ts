@@ -4,14 +4,27 @@ import { type Acceptance, type Finding, finding } from "../../model/findings.ts"
 import { columnsOf, type Machine } from "../../model/machine.ts";
 import type { Site, SiteEntry } from "../../model/mapping.ts";
 
+/** Columns that are merged by key. */
+const BY_KEY = ["driver_info", "properties"] as const;
+
 /** The merged site entries of one machine. Later entries take precedence. */
 export type Decided = typeof NOTHING;
 
 const NOTHING: {
   readonly set: JsonObject;
+  /** Also with keys such as driver_info.key as separate fields, because rules read flat sources. */
+  readonly flat: JsonObject;
   readonly skip: string | null;
   readonly accept: readonly Acceptance[];
-} = { set: {}, skip: null, accept: [] };
+} = { set: {}, flat: {}, skip: null, accept: [] };
+
+/** The keys of driver_info and properties as separate fields: `driver_info.key`. */
+export function nested(set: JsonObject): JsonObject {
+  const fields = BY_KEY.flatMap((column) =>
+    Object.entries(set[column] ?? {}).map(([key, value]) => [`${column}.${key}`, value]),
+  );
+  return Object.fromEntries(fields);
+}
 
 /** A matcher with `*` for any text. @param text and values in lower case */
 function pattern(text: string): (lower: string) => boolean {
@@ -126,9 +139,6 @@ function lookup(entries: readonly IndexedEntry[]): (machine: Machine) => readonl
 /** Cached decisions. Machines that match the same entries share one. */
 const DECISIONS = 1000;
 
-/** Columns that are merged by key. */
-const BY_KEY = ["driver_info", "properties"] as const;
-
 function merged(earlier: JsonObject, later: JsonObject): JsonObject {
   const columns = BY_KEY.flatMap((column) =>
     earlier[column] === undefined && later[column] === undefined
@@ -158,7 +168,7 @@ export function compileSite(site: Site) {
     const before = decisions.get(key);
     if (before !== undefined) return before;
     if (decisions.size >= DECISIONS) decisions.clear();
-    const decided = matching.reduce<Decided>((earlier, { entry }) => {
+    const { set, ...rest } = matching.reduce<Omit<Decided, "flat">>((earlier, { entry }) => {
       matched.add(entry);
       return {
         set: merged(earlier.set, entry.set ?? {}),
@@ -166,6 +176,7 @@ export function compileSite(site: Site) {
         accept: [...(entry.accept ?? []), ...earlier.accept],
       };
     }, NOTHING);
+    const decided = { ...rest, set, flat: { ...set, ...nested(set) } };
     decisions.set(key, decided);
     return decided;
   };

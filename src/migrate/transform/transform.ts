@@ -1,4 +1,3 @@
-import type { JsonObject } from "../../lib/json.ts";
 import { portUuid } from "../../lib/uuid.ts";
 import type { SnapshotHeader } from "../../model/artefact.ts";
 import type { BootPlan } from "../../model/boot.ts";
@@ -145,8 +144,7 @@ function transformed(making: Making, source: Machine): Transformed {
     shared,
     inspectHardware(row, mapping, driver.row, where),
     inspectDeploy(row, where),
-    unread(source, driver),
-    placeless(chosen.decided.set, driver, where),
+    unused(source, chosen, where),
     inspectTenant(source, decision.outcome, mapping, bootsAsRamdisk(set, mapping.target)),
     keeps ? inspectRoots(source, set, where) : NONE,
     keeps ? inspectRebuild(source, row, where) : NONE,
@@ -208,26 +206,22 @@ function misfits(
   );
 }
 
-function placeless(
-  set: JsonObject,
-  { program: { settable } }: NonNullable<Chosen["driver"]>,
+/** Fields of the site document that nothing writes, and values in columns that no rule reads. */
+function unused(
+  { node, interfaces }: Machine,
+  { decided, driver }: Chosen,
   where: string,
 ): readonly Finding[] {
-  const fields = Object.keys(set).filter((field) => !settable.has(field));
-  const unset = `set, but not written: ${fields.join(", ")}`;
-  return findingIf(fields.length > 0, "N2I-D309", where, unset);
-}
-
-/** Findings of values in columns without a rule, which would be lost. */
-function unread(
-  { node, interfaces }: Machine,
-  { program }: NonNullable<Chosen["driver"]>,
-): readonly Finding[] {
-  return program.unread.flatMap((name) => {
+  if (driver === null) return NONE;
+  const { settable, unread } = driver.program;
+  const fields = Object.keys(decided.set).filter((field) => !settable.has(field));
+  const lost = unread.flatMap((name) => {
     const [table, column = ""] = name.split(".");
     const rows = table === "bm_nodes" ? [node] : interfaces;
     return rows
       .filter((row) => (columnsOf(row)[column] ?? null) !== null)
       .map(({ id }) => finding("N2I-D008", `${table}.id=${id} ${column}`, `no rule reads ${name}`));
   });
+  const unset = `set, but not written: ${fields.join(", ")}`;
+  return merge([lost, findingIf(fields.length > 0, "N2I-D309", where, unset)]);
 }

@@ -109,10 +109,16 @@ test("entries found by a text decide what asking each one in the order of the do
   holds(2000, entries, fc.array(NODE, { maxLength: 6 }), (document, nodes) => {
     const { of, unmatched } = compileSite(site(document));
     const { decided, missed } = plainly(document, nodes);
+    const found = nodes.map((node) => of(machine(node)));
     assert.deepEqual(
-      nodes.map((node) => of(machine(node))),
+      found.map(({ flat: _, ...rest }) => rest),
       decided,
     );
+    for (const { set, flat } of found) {
+      const nested = Object.entries(set.driver_info ?? {});
+      const named = nested.map(([key, value]) => [`driver_info.${key}`, value]);
+      assert.deepEqual(flat, { ...set, ...Object.fromEntries(named) });
+    }
     assert.deepEqual(
       unmatched().map(({ code, place, message }) => {
         assert.equal(code, "N2I-D310");

@@ -20,12 +20,12 @@ import { aggregatesOf, computeHost, instanceStep, moveComputes, serviceStep } fr
  */
 export function createHosts(tables: NovaTables, choice: Choice, gate: HostGate, at: string) {
   const memberships = aggregatesOf(tables, choice);
-  const used = new Map<string, HostLoss>();
+  const losses = new Map<string, HostLoss>();
   const reached = new Set<string>();
   const hosts = new Set<string>();
   const lossOf = (host: string, to: string) => {
-    const loss = used.get(host) ?? { instances: 0, computes: 0, to: new Set<string>() };
-    used.set(host, loss);
+    const loss = losses.get(host) ?? { instances: 0, computes: 0, to: new Set<string>() };
+    losses.set(host, loss);
     loss.to.add(to);
     return loss;
   };
@@ -47,20 +47,26 @@ export function createHosts(tables: NovaTables, choice: Choice, gate: HostGate, 
       for (const host of computes.sources) lossOf(host, to).computes += 1;
       return [...(instance === null ? [] : [instance]), ...computes.steps];
     },
-    sources: (): readonly string[] => [...used.keys()].toSorted(),
+    sources: (): readonly string[] => [...losses.keys()].toSorted(),
     /** Hosts whose nova-compute must not run while rows change. */
     stopped: (): readonly string[] =>
-      [...new Set([...hosts, ...used.keys(), ...reached])].filter((host) => host !== "").toSorted(),
+      [...new Set([...hosts, ...losses.keys(), ...reached])]
+        .filter((host) => host !== "")
+        .toSorted(),
     /** Services and aggregates. Call it after the last machine. */
     end(use: ReadonlyMap<string, HostUse>) {
       const steps: NovaStep[] = [];
       const findings: Finding[] = [];
-      for (const [host, loss] of used) {
+      for (const [host, loss] of losses) {
         const service = tables.services.findLast((one) => one.host === host);
         if (reached.has(host) || service === undefined) continue;
         // A service is disabled unless other machines remain on its host.
-        const rest = remaining(loss, use.get(host));
-        if (rest === null) steps.push(...serviceStep(service, [...loss.to].toSorted()));
+        const { instances: used = 0, computes: nodes = 0 } = use.get(host) ?? {};
+        const instances = Math.max(0, used - loss.instances);
+        const computes = Math.max(0, nodes - loss.computes);
+        const rest = `${counted(instances, "instance")} and ${counted(computes, "compute node")} remain on it`;
+        if (instances + computes === 0)
+          steps.push(...serviceStep(service, [...loss.to].toSorted()));
         else findings.push(finding("N2I-D223", `services.id=${service.id} host ${host}`, rest));
       }
       for (const to of [...reached].toSorted()) {
@@ -115,33 +121,16 @@ function judging(
     const host = to ?? service_host;
     const isServed = to !== null || served.has(service_host ?? "");
     const runs = { host, isServed, loads: !found.some(blocks) };
-    const location = locationOf(machine, node, rows, to);
-    const faults = location === null ? [] : gate(machine, location, runs);
-    const isElsewhere = location !== null && faults.length === 0 && to !== null && rows.elsewhere;
+    const isHere =
+      instance !== null && (instance.deleted ?? 0) === 0 && keepsInstance(node, instance);
+    const step = isHere && to !== null && instanceStep(machine.node.uuid, node, instance, to);
+    const moved = { host: to, node: String(node.uuid) };
+    const faults = isHere ? gate(machine, { ...instance, ...(step && moved) }, runs) : [];
+    const isElsewhere = isHere && faults.length === 0 && to !== null && rows.elsewhere;
     const other = `instances.node is ${show(instance?.node ?? "")}`;
     const elsewhere = findingIf(isElsewhere, "N2I-D226", at, other);
     return onHost(withAccepted(made, [...found, ...faults, ...elsewhere]), to);
   };
-}
-
-function locationOf(
-  machine: Machine,
-  node: Row,
-  { instance }: MachineRows,
-  to: string | null,
-): MachineRows["instance"] {
-  if (instance === null || (instance.deleted ?? 0) !== 0) return null;
-  if (!keepsInstance(node, instance)) return null;
-  const step = to === null ? null : instanceStep(machine.node.uuid, node, instance, to);
-  return step === null ? instance : { ...instance, host: to, node: String(node.uuid) };
-}
-
-/** Text about rows that remain on a host whose machines were moved. Null if none do. */
-function remaining(loss: HostLoss, use: HostUse | undefined): string | null {
-  const instances = Math.max(0, (use?.instances ?? 0) - loss.instances);
-  const computes = Math.max(0, (use?.computes ?? 0) - loss.computes);
-  if (instances + computes === 0) return null;
-  return `${counted(instances, "instance")} and ${counted(computes, "compute node")} remain on it`;
 }
 
 /** Later Novas write the instance's host to Ironic. A moved row must not name the old host. */

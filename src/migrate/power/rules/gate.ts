@@ -54,11 +54,6 @@ export interface ConductorTraits {
   readonly ipmitool: ConductorIpmitool;
 }
 
-/** If the release does not read the key, setting it has no effect. */
-function unread(text: string): string {
-  return `cannot ${text}: this release does not read it. Change the BMC, or accept the finding`;
-}
-
 /**
  * Findings of a machine's reading. There are none only if the BMC answered the conductor's query
  * and the state matches Nova.
@@ -92,7 +87,8 @@ export function gate(
     ...findingIf(untried !== null, "N2I-D612", where, untried ?? ""),
     ...advice.map(({ key, words: text }) => {
       const isRead = key === null || conductor.keys.includes(key);
-      return finding("N2I-D602", where, isRead ? text : unread(text));
+      const unread = `cannot ${text}: this release does not read it. Change the BMC, or accept the finding`;
+      return finding("N2I-D602", where, isRead ? text : unread);
     }),
   ];
   const recorded = power === null ? null : contradiction(machine, power);

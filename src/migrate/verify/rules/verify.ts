@@ -75,7 +75,8 @@ async function* questions(plan: AsyncIterable<readonly PlannedMachine[]>, target
   try {
     for await (const batch of regroup(plan, BATCH, ROWS)) {
       const loaded = batch.filter(isLoaded);
-      const rows = plannedRows(loaded);
+      const records = loaded.flatMap((machine) => machine.records);
+      const rows = new Map(records.map(({ row }) => [String(row.uuid), row]));
       const uuids = loaded.map(({ uuid }) => uuid?.toLowerCase() ?? "");
       const pending = target.rows(uuids, (uuid) => rows.get(uuid));
       open.add(pending);
@@ -86,13 +87,6 @@ async function* questions(plan: AsyncIterable<readonly PlannedMachine[]>, target
   } finally {
     await Promise.allSettled(open);
   }
-}
-
-function plannedRows(machines: readonly PlannedMachine[]): ReadonlyMap<string, Row> {
-  const rows = new Map<string, Row>();
-  for (const { records } of machines)
-    for (const { row } of records) rows.set(String(row.uuid), row);
-  return rows;
 }
 
 /** Counts every row of a machine, its node first. @returns the verdicts to report */

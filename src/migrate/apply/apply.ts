@@ -45,11 +45,6 @@ export interface ApplyOptions extends TargetOptions, ConnectionOptions {
   readonly keyFile?: string;
 }
 
-const UNCHECKED =
-  "Notice: without Nova, running nova-compute services are not detected. With --nova-db, extract, plan and apply watch them.";
-
-const CHOICES: readonly string[] = ["leave-nova", "skip-blocked", "after-finish"];
-
 /** Loads the run's plan and verifies the load. Returns null if it was stopped on request. */
 export function apply(options: ApplyOptions, watching: Watching, sink: Sink) {
   return inRun(options.run, "apply", { kind: "migration" }, (run) =>
@@ -74,7 +69,8 @@ export function apply(options: ApplyOptions, watching: Watching, sink: Sink) {
         sink.report("This load began with --staged and continues staged.");
       const cleared = () => unprotected(entries);
       const how = { header, seal, check: true, staged, unprotected: cleared };
-      const again = nextCommand("apply", options, { ...pick(options, CHOICES), staged, yes: true });
+      const choices = pick(options, ["leave-nova", "skip-blocked", "after-finish"]);
+      const again = nextCommand("apply", options, { ...choices, staged, yes: true });
       const job = { run, plan, backend, seal, staged, sink, again };
       const novaOptions = { ...options, confirm: sink.confirm, watching, lines };
       const file = await novaPlanOf(run, footer);
@@ -83,7 +79,10 @@ export function apply(options: ApplyOptions, watching: Watching, sink: Sink) {
         withNovaBackend(run, session, file, novaOptions, (nova) =>
           withIronic(run, session, backend, how, async (locked) => {
             await saveOptions(run, "apply", options);
-            if (nova === null) sink.report(UNCHECKED);
+            if (nova === null)
+              sink.report(
+                "Notice: without Nova, running nova-compute services are not detected. With --nova-db, extract, plan and apply watch them.",
+              );
             return load({ ...job, session, nova, locked });
           }),
         ),

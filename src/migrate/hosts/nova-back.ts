@@ -152,12 +152,16 @@ export async function* previewNova(
   const excluded = new Map([...changed, ...(yield* ironic(changed))]);
   if (scope === null) return;
   const parts = target && novaParts(target, null);
+  // Without `--nova-db`, all rows stay.
+  const unopened = { is: "other", reason: "--nova-db is not specified" } as const;
+  const inspect = async (steps: readonly NovaStep[]) =>
+    steps.map(({ id }) => ({ id, ...unopened }));
   for (const plan of scope.plans) {
     const api = target && (await reopenFlavorApi(plan.header.api, connection, true, keep));
     for (const name of BACK_AFTER_IRONIC.flatMap(({ legs }) => legs)) {
       const leg = novaJournalled(name, plan);
       const open = api && name === "api" ? novaParts(target, api.target) : parts;
-      const part = open === null ? { ...leg.part, inspect: unopened } : open[name];
+      const part = open === null ? { ...leg.part, inspect } : open[name];
       for await (const batch of inspectBack({ ...leg, part }, entries, scope, excluded))
         for (const { change, state } of batch.filter((one) => one.state.is !== "after"))
           yield {
@@ -172,12 +176,6 @@ export async function* previewNova(
     const row = { action: "leave", resource: "compute_nodes", uuid: String(id) } as const;
     yield { ...row, bm_node_id, reason: reasonForNew(compute) };
   }
-}
-
-/** Without `--nova-db`, all rows stay. */
-async function unopened(steps: readonly NovaStep[]) {
-  const state = { is: "other", reason: "--nova-db is not specified" } as const;
-  return steps.map(({ id }) => ({ id, ...state }));
 }
 
 /** Machines whose Nova host rows changed after the load. Their rows in Ironic also stay. */

@@ -1,9 +1,9 @@
-import { keyOf, type Ownership, ownershipOf } from "../../engine/ownership.ts";
+import { keyOf, ownershipOf } from "../../engine/ownership.ts";
 import { MigrationError } from "../../lib/error.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Footer, PlanCounts } from "../../model/artefact.ts";
 import type { Finding } from "../../model/findings.ts";
-import { batchesOf, type Entries, IRONIC, plansOf, type Span } from "../../model/journal.ts";
+import { batchesOf, type Entries, IRONIC, plansOf } from "../../model/journal.ts";
 import {
   NOVA_NAMES,
   type NovaLegName,
@@ -116,19 +116,16 @@ export function isThrough(
   away: TakenBack | null,
 ): boolean {
   const legs = NOVA_NAMES.map((name) => ownershipOf(entries, name, sha256));
-  const reached = legs.map((leg) => {
-    const done = leg.started.filter((span) => isDone(leg, span, away));
+  const reached = legs.map(({ started, undone }) => {
+    const done = started.filter((span) => {
+      const machines = undone.get(keyOf(span));
+      if (machines === undefined || away === "all") return true;
+      return machines !== "all" && [...machines].every((machine) => away?.has(machine) === true);
+    });
     return Math.max(0, ...done.map(({ to }) => to));
   });
   const rows = reached.reduce((sum, to) => sum + to, 0);
   return legs.every(({ open }) => open.length === 0) && rows >= stepsOf(counts);
-}
-
-/** @param away machines that were rolled back together with their Nova rows */
-function isDone({ undone }: Ownership, span: Span, away: TakenBack | null): boolean {
-  const machines = undone.get(keyOf(span));
-  if (machines === undefined || away === "all") return true;
-  return machines !== "all" && [...machines].every((machine) => away?.has(machine) === true);
 }
 
 /** Whether a load without `--leave-nova` stopped before the last of Nova's rows. */

@@ -22,7 +22,7 @@ const INTEGER = { type: ["integer", "string"], pattern: "^-?\\d+$" };
  * Values that Ironic or Nova would refuse later, from a site document, rules or nova.conf.
  * @source ironic 21.4:ironic/drivers/modules/ipmitool.py _parse_driver_info; facts/ironic.md 3.3
  */
-const VALUES: { readonly [column: string]: { readonly [keyword: string]: Json } } = {
+const VALUES: { readonly [column: string]: Schema } = {
   driver_info: {
     properties: {
       ipmi_priv_level: { enum: ["ADMINISTRATOR", "CALLBACK", "OPERATOR", "USER"] },
@@ -38,16 +38,14 @@ const VALUES: { readonly [column: string]: { readonly [keyword: string]: Json } 
   properties: { properties: { cpus: INTEGER, memory_mb: INTEGER, local_gb: INTEGER } },
 };
 
-function typeOf(column: Column): { readonly [keyword: string]: Json } {
-  if (OBJECTS.test(column.name)) return { type: "object", ...VALUES[column.name] };
-  return column.type === "string"
-    ? { type: "string", maxLength: column.length ?? 255 }
-    : TYPES[column.type];
+type Schema = { readonly [keyword: string]: Json };
+
+function typeOf({ name, type, length = 255 }: Column): Schema {
+  if (OBJECTS.test(name)) return { type: "object", ...VALUES[name] };
+  return type === "string" ? { type, maxLength: length } : TYPES[type];
 }
 
-const TYPES: {
-  readonly [type in Exclude<Column["type"], "string">]: { readonly [keyword: string]: Json };
-} = {
+const TYPES: { readonly [type in Exclude<Column["type"], "string">]: Schema } = {
   integer: { type: "integer" },
   bigint: { type: "integer" },
   float: { type: "number" },

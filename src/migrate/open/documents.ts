@@ -79,19 +79,18 @@ export async function loadSettings(): Promise<SettingsDoc> {
  * @param file the operator's document. Default: this package's
  */
 export async function loadIdentical(file: string | undefined): Promise<IdenticalDoc> {
-  if (file === undefined) return (await loadAlone("identical")) as IdenticalDoc; // as above
-  const text = readDocument(file);
-  const document = parseDocument(text, file);
-  const { schema } = aloneDocument("identical");
-  checkDocument((await ajvFor()).compile(schema), document, file, locator(text));
-  return document as IdenticalDoc; // as above
+  return (await loadAlone("identical", file)) as IdenticalDoc; // as above
 }
 
-async function loadAlone(name: (typeof ALONE)[number]): Promise<unknown> {
+async function loadAlone(name: (typeof ALONE)[number], file?: string): Promise<unknown> {
   const { document, sha256, schema } = aloneDocument(name);
-  if (!wasChecked(sha256))
-    checkDocument((await ajvFor()).compile(schema), document, `mappings/${name}.json`);
-  return document;
+  if (file === undefined && wasChecked(sha256)) return document;
+  const validate = (await ajvFor()).compile(schema);
+  const text = file === undefined ? "" : readDocument(file);
+  const loaded = file === undefined ? document : parseDocument(text, file);
+  const where = file === undefined ? undefined : locator(text);
+  checkDocument(validate, loaded, file ?? `mappings/${name}.json`, where);
+  return loaded;
 }
 
 /** Validates every document. @returns digests of valid documents @throws MigrationError N2I-E103 */

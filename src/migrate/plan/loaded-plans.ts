@@ -1,6 +1,6 @@
 import { hasEnded, ownershipOf, wasStarted } from "../../engine/ownership.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
-import { isLoaded, type Origins, type PlannedMachine } from "../../model/plan.ts";
+import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
 import { findPlan } from "../../run/files/plan-folder.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { openPlan, PLAN } from "../../run/run.ts";
@@ -16,26 +16,20 @@ export function isInIronic(entries: Entries, sha256: string, part = IRONIC): boo
   return ownership.started.some((span) => wasStarted(ownership, span));
 }
 
-export interface RunPlan {
-  readonly sha256: string;
-  readonly origins: Origins;
-  readonly lines: () => AsyncIterable<readonly PlannedMachine[]>;
-}
+export type RunPlan = Awaited<ReturnType<typeof plansOfRun>>[number];
 
 /** The current plan and others with machines in Ironic, newest first. @throws N2I-E110 */
 export async function plansOfRun(
   run: RunFolder,
   present: Awaited<ReturnType<typeof openPlan>>,
   entries: Entries,
-): Promise<readonly RunPlan[]> {
+) {
   const plans = [present];
   for (const sha256 of plansInIronic(entries))
     if (sha256 !== present.footer.sha256) plans.push(await openPlan(await findPlan(run, sha256)));
-  return plans.map(({ header: { origins }, footer: { sha256 }, lines }) => ({
-    sha256,
-    origins,
-    lines,
-  }));
+  return plans.map(({ header: { origins }, footer: { sha256 }, lines }) => {
+    return { sha256, origins, lines };
+  });
 }
 
 export async function* linesOf(

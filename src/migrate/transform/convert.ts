@@ -30,11 +30,6 @@ export function isPort(value: unknown): boolean {
   return /^\d{1,5}$/.test(String(value)) && Number(value) > 0 && Number(value) < 65_536;
 }
 
-/** Rounds up to GiB, because Ironic refuses a root that is too small. */
-function gbOfMb(value: Json): Converted {
-  return typeof value === "number" && value > 0 ? { value: Math.ceil(value / 1024) } : null;
-}
-
 /** Removes blanks that the resolvers of nova-baremetal's time ignored. Null if it is empty. */
 function trimmed(value: Json): Converted {
   if (typeof value !== "string") return { value };
@@ -141,7 +136,9 @@ export const CONVERTERS: { readonly [name: string]: (value: Json) => Converted }
   /** A TCP port. Other values are skipped, and have their own finding. */
   port: (value) => (isPort(value) ? { value: Number(value) } : null),
   unless_zero: (value) => (value === 0 || value === "0" || value === "" ? null : { value }),
-  gb_of_mb: gbOfMb,
+  /** Rounds up to GiB, because Ironic refuses a root that is too small. */
+  gb_of_mb: (value) =>
+    typeof value === "number" && value > 0 ? { value: Math.ceil(value / 1024) } : null,
   /** nova-baremetal created swap of at least 1 MiB, so 1 means "no swap". */
   flavor_swap: (value) => (typeof value === "number" ? { value: value <= 1 ? 0 : value } : null),
   trimmed,

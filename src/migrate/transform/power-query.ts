@@ -42,14 +42,12 @@ export function methodOfMachine(
 /** Finds addresses that a conductor would pass on unchanged and that match no BMC. */
 export function inspectAddress({ driver_info }: Row, where: string): readonly Finding[] {
   const info = objectOf(driver_info);
-  return ADDRESSES.flatMap((key) => {
+  return ["ipmi_address", "ssh_address", "iboot_address"].flatMap((key) => {
     const value = info[key];
     const fault = typeof value === "string" && value !== "" ? addressFault(value) : null;
     return fault === null ? [] : [finding("N2I-D611", `${where} driver_info.${key}`, fault)];
   });
 }
-
-const ADDRESSES = ["ipmi_address", "ssh_address", "iboot_address"] as const;
 
 /** The query of each machine before there is a plan. Null if it is not queried. */
 export type MethodOf = (machine: Machine) => PowerMethod | null;

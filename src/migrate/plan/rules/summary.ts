@@ -178,11 +178,6 @@ const HEADLINE: { readonly [change in PlannedRecord["change"]]: string } = {
   conflict: "is in conflict, so nothing is written",
 };
 
-/** `field = value` lines of a row, as planned and as in Ironic. */
-function textOf(fields: Fields): string {
-  return fields.map(([field, value]) => `${field} = ${showValue(value)}\n`).join("");
-}
-
 /** Differences between a record in Ironic and in the plan, with origins. */
 export function diffOf(
   record: PlannedRecord,
@@ -217,7 +212,9 @@ export function diffOf(
 
 function changedLines(fields: Fields, differs: readonly FieldChange[]): readonly string[] {
   const found = differs.map((change) => [change.field, change.found] as const);
-  const [current, planned] = [textOf([...new Map([...fields, ...found])]), textOf(fields)];
+  const [current = "", planned = ""] = [[...new Map([...fields, ...found])], fields].map((some) =>
+    some.map(([field, value]) => `${field} = ${showValue(value)}\n`).join(""),
+  );
   const patch = structuredPatch("", "", current, planned, "", "", { context: 0 });
   return patch.hunks.flatMap(({ lines }) => lines.filter((line) => !line.startsWith("\\")));
 }

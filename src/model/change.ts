@@ -27,9 +27,7 @@ export interface SkippedRow {
 }
 
 export interface Outcome {
-  /** Ids of changes made now. */
   readonly done: readonly string[];
-  /** Ids of changes made earlier. */
   readonly found: readonly string[];
   /** Not made, because the object was changed by another user. */
   readonly skipped: readonly SkippedRow[];

@@ -20,7 +20,6 @@ export function sameSecret(seal: Seal): SameSecret {
   return (left, right) => isSameText(left, right, seal);
 }
 
-/** Row ids, which the database assigns. */
 export const NUMBERS: ReadonlySet<string> = new Set(["id", "node_id"]);
 
 /** Columns of a staged load, until the machine is released. */
@@ -71,7 +70,6 @@ export function compareRow(planned: Row, found: Row, same: SameSecret): Compared
 
 type Change = Pick<FieldChange, "planned" | "found">;
 
-/** Whether a column is compared by key. */
 function isKeyed(column: string, desired: Json, got: Json): boolean {
   if (isPlain(desired)) return isPlain(got) || got === null;
   return desired === null && isPlain(got) && KEYED.has(column);

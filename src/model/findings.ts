@@ -57,7 +57,6 @@ export function merge(lists: readonly (readonly Finding[])[]): readonly Finding[
   return all;
 }
 
-/** Marks accepted findings, if their kind may be accepted. */
 export function accept(
   findings: readonly Finding[],
   acceptances: readonly Acceptance[],
@@ -72,7 +71,6 @@ export function accept(
   });
 }
 
-/** Whether a finding prevents the load of its machine. */
 export function blocks(found: Finding): boolean {
   return found.severity === "blocks" && found.accepted === undefined;
 }

@@ -11,7 +11,6 @@ export interface ObservedNode
    * one keeps the node until another one takes it over. Else null.
    */
   readonly taker: { readonly hostname: string | null; readonly alive: boolean } | null;
-  /** Host of the conductor that locks the node. */
   readonly reservation: string | null;
 }
 
@@ -30,7 +29,6 @@ export interface Handover {
 export interface TakeOverPace {
   /** Seconds between two passes; 0 or less disables them. */
   readonly interval: number;
-  /** Machines per conductor and pass. */
   readonly workers: number;
   readonly conductors: number;
   /** Source of the values, for display. */
@@ -49,7 +47,6 @@ export const WINDOW_PACE: TakeOverPace = {
   from: "the patch of config --ironic-conf",
 };
 
-/** Part name in the journal. */
 export const HAND_OVER = "hand-over";
 
 export interface Guards {
@@ -63,7 +60,6 @@ export interface Guarded
   extends Guards,
     Pick<ObservedNode, "provision_state" | "maintenance" | "maintenance_reason" | "reservation"> {
   readonly instance_uuid: string | null;
-  /** Whether a conductor has taken it over. Null if the API does not report it. */
   readonly taken: boolean | null;
 }
 
@@ -78,13 +74,11 @@ export interface Guard {
   readonly write: (uuid: string, before: Guards, change: Partial<Guards>) => Promise<GuardWritten>;
 }
 
-/** Part name in the journal. */
 export const FINISH = "finish";
 
 export interface FinishState {
   /** When finish ended the run. Null if it did not, or if the run was resumed. */
   readonly end: { readonly at: string; readonly by: string } | null;
-  /** Whether this Ironic supports protection. */
   readonly guards: boolean;
 }
 
@@ -119,14 +113,11 @@ export interface Trouble extends Judged {
 }
 
 export interface Judged {
-  readonly state: HandoverState;
+  /**
+   * `staged`: not released. `waiting`: no conductor has taken it over. `held`: in maintenance by the
+   * plan. `failed` and `missing` need the operator.
+   */
+  readonly state: "staged" | "waiting" | "done" | "held" | "failed" | "missing";
   readonly reason: string | null;
-  /** Fix for the operator: one sentence. */
   readonly fix: string | null;
 }
-
-/**
- * `staged`: not released. `waiting`: no conductor has taken it over. `held`: in maintenance by the
- * plan. `failed` and `missing` need the operator.
- */
-export type HandoverState = "staged" | "waiting" | "done" | "held" | "failed" | "missing";

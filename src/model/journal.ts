@@ -9,7 +9,6 @@ export interface Span {
   readonly to: number;
 }
 
-/** Types of fields. */
 export const IS = {
   text: isText,
   texts: isTexts,
@@ -21,7 +20,6 @@ export const IS = {
   yes: (value: unknown): value is true => value === true,
   boolean: (value: unknown): value is boolean => typeof value === "boolean",
   textOrNull: (value: unknown): value is string | null => value === null || isText(value),
-  /** Any value of JSON. */
   json: (value: unknown): value is Json => value !== undefined,
 };
 
@@ -41,7 +39,6 @@ export interface LineForm {
   readonly [field: string]: Form | `${Form}?`;
 }
 
-/** A line with the fields of its form. */
 export type Formed<F extends LineForm> = {
   readonly [N in keyof F as F[N] extends Form ? N : never]: F[N] extends Form ? Is<F[N]> : never;
 } & {
@@ -56,7 +53,6 @@ const BATCH = { part: "text", plan: "text", from: "number", to: "number", at: "t
 /** `id` is that of the change, unique in its part. */
 const MACHINE = { part: "text", id: "text", at: "text" } as const;
 
-/** Fields of each entry. */
 export const FORMS = {
   open: { format: "text", tool: "text" },
   /** First write to a system. `staged`: in case the load is killed before its first batch. */
@@ -98,7 +94,6 @@ export const FORMS = {
   reopen: { at: "text", by: "text" },
 } as const satisfies { readonly [doing: string]: LineForm };
 
-/** A line of journal.jsonl. */
 export type Entry = {
   [D in keyof typeof FORMS]: { readonly do: D } & Formed<(typeof FORMS)[D]>;
 }[keyof typeof FORMS];

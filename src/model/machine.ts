@@ -77,7 +77,6 @@ export interface Instance
 }
 
 export interface Vif {
-  /** Neutron port uuid. */
   readonly id: string;
   /** MAC, lower case. */
   readonly address: string;

@@ -20,8 +20,6 @@ import { bootSource } from "./tenant.ts";
 
 export interface Chosen {
   readonly decided: Decided;
-  /** Values of the site document, with keys such as driver_info.key as separate fields. */
-  readonly set: JsonObject;
   readonly conf: HostConfig | null;
   readonly facts: StateFacts;
   readonly decision: Decision;
@@ -115,7 +113,7 @@ export function createNodes(
       const program = row === null ? undefined : programs.get(row.name);
       const driver = row === null || program === undefined ? null : { row, program };
       const decision = decide(facts, mapping.states, decided.accept);
-      return { decided, set, conf, facts, decision, driver, findings };
+      return { decided, conf, facts, decision, driver, findings };
     },
     /** The planned node. @param reading the power state to write, if any */
     make(
@@ -123,7 +121,8 @@ export function createNodes(
       chosen: Chosen & { readonly driver: NonNullable<Chosen["driver"]> },
       reading?: PowerReading,
     ): MadeNode {
-      const { set, conf, driver, decision } = chosen;
+      const { conf, driver, decision } = chosen;
+      const { flat: set } = chosen.decided;
       const { program, row } = driver;
       const rules = rulesOf(set, row, { program, conf, outcome: decision.outcome });
       const sources = machineSources(asRead(machine, set), set, rules, mapping.target, reading);

@@ -104,7 +104,8 @@ function transformed(making: Making, source: Machine): Transformed {
   const { mapping, nodes, power, conductor } = making;
   const { node } = source;
   const chosen = nodes.choose(source);
-  const { decision, driver, set } = chosen;
+  const { decision, driver } = chosen;
+  const { flat: set } = chosen.decided;
   const where = `bm_nodes.id=${node.id}`;
   if (node.deleted === true) return judged(source, chosen, source.findings, []);
 

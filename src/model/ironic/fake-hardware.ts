@@ -42,7 +42,6 @@ export function notFree(node: JsonObject): string | null {
   return reasons.length === 0 ? null : `it is not free on fake hardware: ${reasons.join(", ")}`;
 }
 
-/** `boot_interface` and the other interfaces of this service. */
 function interfacesOf(node: JsonObject): readonly (readonly [string, Json])[] {
   return Object.entries(node).filter(([name]) => name.endsWith("_interface"));
 }
@@ -124,7 +123,6 @@ export function notAsBefore(before: JsonObject, now: JsonObject): readonly strin
   ]);
 }
 
-/** As `notAsBefore`, including these values. */
 export function changedSince(before: JsonObject, now: JsonObject): readonly string[] {
   return [...notAsBefore(before, now), ...differing(before, now, specifiedSince(before, now))];
 }

@@ -20,7 +20,6 @@ export interface Hardware {
 }
 
 export interface Driver {
-  /** Interface names by kind. Null for a classic driver. */
   readonly interfaces: ReadonlyMap<string, readonly string[]> | null;
   /** Needs of a classic driver. A hardware type has them by interface. */
   readonly requirements: ReleaseRequirements | null;

@@ -19,14 +19,12 @@ export interface PortIds {
 }
 
 export interface ExistingNics {
-  /** NICs of a node, by its uuid. */
   readonly of: (node: string) => readonly Nic[];
   /** Neutron ports of NICs, and those of more than one NIC. */
   readonly vifs: PortIds;
   readonly duplicates: ReadonlySet<string>;
 }
 
-/** @returns the NICs that were added */
 export function gatherNics(): ExistingNics & { readonly put: (node: string, nic: Nic) => void } {
   const byNode = new Map<string, Nic[]>();
   /** Original spelling by lower case. */
@@ -97,11 +95,9 @@ export interface AdoptableRow {
   readonly reasons: readonly string[];
 }
 
-/** Part name in the journal. */
 export const MANAGE = "manage";
 
 export interface ManageRequest {
-  /** Uuid or name of its node. */
   readonly node: string;
   readonly name: string;
   readonly description: string | null;
@@ -109,12 +105,10 @@ export interface ManageRequest {
   readonly metadata: { readonly [key: string]: string };
   /** Ids of Neutron ports in lower case. Absent: those of its NICs. */
   readonly ports?: readonly string[];
-  /** User of the request, if it has a token. */
   readonly owner?: { readonly user_id: string; readonly project_id: string | null };
 }
 
 export interface ServerWishes {
-  /** Flavor id. */
   readonly flavor: string;
   /** Glance image id. Null: image in `instance_info` of the machine. */
   readonly image: string | null;
@@ -122,7 +116,6 @@ export interface ServerWishes {
   readonly ports: readonly string[] | null;
   /** Whether a network interface that configures switches may interrupt the machine's network. */
   readonly cut: boolean;
-  /** Seconds to watch a machine afterwards. */
   readonly watch: number;
 }
 
@@ -163,7 +156,6 @@ export interface PortDevice {
 }
 
 export interface ServerView {
-  /** Null: no such node in Ironic. */
   readonly node: RunningNode | null;
   readonly record: ServerRecord | null;
   /** Neutron ports of its NICs or the journal. Null without Neutron. */
@@ -182,7 +174,6 @@ export interface NotWritten {
   readonly reason: string;
   /** Another user has the node or the record's name, or was faster. */
   readonly taken: boolean;
-  /** The credentials lack the privilege. */
   readonly denied?: boolean;
 }
 
@@ -191,7 +182,6 @@ export type Written<T> = { readonly now: T } | NotWritten;
 export interface ManagedOne {
   readonly node: string;
   readonly name: string;
-  /** Uuid of its record, else null. */
   readonly server: string | null;
   readonly outcome:
     | "managed"

@@ -1,7 +1,6 @@
 /** @source nova@2014.2:nova/virt/baremetal/pxe.py dhcp_options_for_instance */
 export const BOOT_OPTIONS = ["bootfile-name", "server-ip-address", "tftp-server"] as const;
 
-/** Boot host of a Neutron port. */
 export interface PortBinding {
   /** `binding:host_id`. */
   readonly host: string;

@@ -42,7 +42,6 @@ function fieldsAt(fields: Minors, minor: number): ReadonlySet<string> {
   );
 }
 
-/** Fields that a microversion reports for a resource. */
 export function carriedFields(
   doc: RestDoc,
   resource: Resource,

@@ -61,7 +61,6 @@ function inside(row: Row, column: string, key: string): Json | undefined {
   return isObject(object) ? object[key] : undefined;
 }
 
-/** For an image in Glance. */
 function hasImage(_: Changed, { planned }: Rows): boolean {
   return inside(planned, "instance_info", "image_source") !== undefined;
 }

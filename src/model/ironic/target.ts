@@ -73,12 +73,10 @@ export interface Verifier {
     planned: (uuid: string) => Row | undefined,
   ) => Promise<{
     readonly nodes: ReadonlyMap<string, Row>;
-    /** Ports by node uuid. */
     readonly ports: ReadonlyMap<string, readonly Row[]>;
     /** Unreadable rows: uuid -> reason. */
     readonly unreadable: ReadonlyMap<string, string>;
   }>;
-  /** Number of nodes with our mark. */
   readonly marked: () => Promise<number>;
   /** Number of masked secrets, which are not compared. */
   readonly uncompared?: () => number;

@@ -26,7 +26,6 @@ export function refuse(documents: readonly string[]): void {
   if (lines.length > 0) throw new MigrationError("N2I-E103", lines.join("\n"));
 }
 
-/** Faults of a document on one line. Empty without faults. */
 export function listedFaults(name: string, faults: readonly string[]): string {
   const more = faults.length > AT_ONCE ? [`and ${faults.length - AT_ONCE} more`] : [];
   return faults.length === 0 ? "" : `${name}: ${[...faults.slice(0, AT_ONCE), ...more].join("; ")}`;

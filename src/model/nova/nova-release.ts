@@ -49,8 +49,8 @@ export const LIBERTY = 302;
 /** Juno, the last Nova with nova-baremetal. */
 export const JUNO = 254;
 
-export function novaReleaseOf(version: number): string {
-  return RELEASES.find(([last]) => version <= last)?.[1] ?? "a later release";
+export function novaReleaseOf(version: number, releases = RELEASES): string {
+  return releases.find(([last]) => version <= last)?.[1] ?? "a later release";
 }
 
 /**
@@ -87,5 +87,5 @@ export const NOVA_API_HEADS: readonly string[] = ["d67eeaabee36", "b30f573d3377"
 export const NOVA_API_VERSIONS = { first: 8, last: 72 } as const;
 
 export function novaApiReleaseOf(version: number): string {
-  return API_RELEASES.find(([last]) => version <= last)?.[1] ?? "a later release";
+  return novaReleaseOf(version, API_RELEASES);
 }

@@ -69,7 +69,6 @@ export interface FlavorRow extends Texts<"name" | "flavorid">, Numbers<"deleted"
 export interface SpecRow {
   /** 0 from a service, which returns no ids. */
   readonly id: number;
-  /** Flavor id. */
   readonly instance_type_id: number;
   readonly key: string;
   readonly value: string | null;

@@ -1,6 +1,5 @@
 import {
   type Handover,
-  type HandoverState,
   isOwned,
   type Judged,
   type ObservedNode,
@@ -118,7 +117,7 @@ export function lockedBy(holder: string): Judged {
 export const AGAIN = "Run the same command again.";
 
 function judged(
-  state: HandoverState,
+  state: Judged["state"],
   reason: string | null = null,
   fix: string | null = null,
 ): Judged {
@@ -135,7 +134,7 @@ export interface PlannedNode {
 }
 
 /** `powerUnknown`: handed over, but no conductor has read their power since. */
-export type HandoverTally = { [state in HandoverState | "powerUnknown"]: number };
+export type HandoverTally = { [state in Judged["state"] | "powerUnknown"]: number };
 
 /**
  * The current state of each machine's hand-over. A machine that was taken over but lacks fields for

@@ -51,7 +51,6 @@ export interface SnapshotHeader {
   /** Columns by table that nova2ironic does not know. */
   readonly unknown_columns: { readonly [table: string]: readonly string[] };
   readonly hosts: readonly HostConfig[];
-  /** Row counts of tables that Ironic does not need. */
   readonly ignored_tables: { readonly [table: string]: number };
   /** First four hex digits of the sealing key, to detect a wrong key before use. */
   readonly key: string;
@@ -62,7 +61,6 @@ export interface SnapshotCounts {
   readonly machines: number;
   readonly deleted: number;
   readonly interfaces: number;
-  /** Interfaces without a machine. */
   readonly orphans: number;
   readonly instances: number;
 }
@@ -76,7 +74,6 @@ export interface PowerHeader {
     readonly release: string;
     /** `--conductor-ipmitool`, if given. */
     readonly ipmitool: string | null;
-    /** Absolute path of the site document. */
     readonly site: string | null;
   };
 }

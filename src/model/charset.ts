@@ -8,7 +8,6 @@ export const BEYOND: { readonly [charset: string]: RegExp } = {
 /** MySQL's latin1 for bytes 0x80 to 0x9f. Five have no letter and stay unchanged. */
 const CP1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
 
-/** Possible charset fault of a credential, detected before sealing. */
 export function credentialFault(text: string): "nul" | "utf8-as-latin1" | "not-ascii" | null {
   if (text.includes("\0")) return "nul";
   if (isAscii(text)) return null;

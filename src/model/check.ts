@@ -31,7 +31,6 @@ export interface Refused {
 
 export interface ServerFacts {
   readonly option: string;
-  /** Address for display. */
   readonly label: string;
   /** Network connection without TLS. */
   readonly clear: boolean;
@@ -44,7 +43,6 @@ export interface ServerFacts {
 
 export interface BmFacts {
   readonly version: number;
-  /** Live rows. */
   readonly nodes: readonly Pick<
     BmNode,
     "id" | "uuid" | "service_host" | "instance_uuid" | "task_state"
@@ -104,12 +102,10 @@ export interface IronicFacts {
   readonly clustered: boolean;
   /** Whether Nova of this release has cells and Placement: Ocata and later. */
   readonly cells: boolean;
-  /** Whether nodes have a maintenance reason. */
   readonly stages: boolean;
   /** Missing privileges for a load and its rollback. */
   readonly forbidden: Ungranted;
   readonly conductors: readonly Conductor[];
-  /** Tables that a rollback scans for each node. */
   readonly keys: readonly ScannedKey[];
   readonly nodes: readonly {
     readonly uuid: string;
@@ -148,7 +144,6 @@ export interface CheckView {
   /** Null: not given. */
   readonly nova: NovaFacts | Refused | null;
   readonly ironic: IronicFacts | Refused;
-  /** Null: no plan. */
   readonly plan: PlanFacts | null;
   /** Nodes loaded by this run, by its journal. */
   readonly loadedNodes: TextSet;
@@ -188,14 +183,12 @@ export interface LineFacts {
   readonly uuid: string;
   /** Null: the machine keeps no instance. */
   readonly instance_uuid: string | null;
-  /** Compute host of the machine after the window. */
   readonly host: string | null;
   readonly blocked: boolean;
   /** Finding code -> whether the operator accepted it. */
   readonly findings: ReadonlyMap<string, boolean>;
 }
 
-/** Has a line for each machine that is not skipped. */
 export interface PlanFacts {
   readonly machines: readonly LineFacts[];
   readonly applies: {
@@ -212,7 +205,6 @@ export interface PlanFacts {
     /** Power readings of the plan: whether unchanged, and the age of the oldest in minutes. */
     readonly readings: { readonly same: boolean; readonly minutes: number } | null;
   };
-  /** Whether another pairing was requested. */
   readonly paired: boolean;
   readonly takeOvers: number;
   readonly ports: number;

@@ -17,7 +17,6 @@ export interface DatabaseAddress extends Texts<"host" | "socket" | "user"> {
     readonly cert: string | null;
     readonly key: string | null;
   } | null;
-  /** Address for display, without the password. */
   readonly label: string;
 }
 

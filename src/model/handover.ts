@@ -31,21 +31,18 @@ export interface TakeOverPace {
   readonly interval: number;
   readonly workers: number;
   readonly conductors: number;
-  /** Source of the values, for display. */
   readonly from: string;
 }
 
+function paceOf(interval: number, workers: number, from: string): TakeOverPace {
+  return { interval, workers, conductors: 1, from };
+}
+
 /** Ironic's defaults for one conductor, 2014.2 to 38.0.0. */
-export const USUAL_PACE: TakeOverPace = {
-  ...{ interval: 180, workers: 8, conductors: 1 },
-  from: "Ironic's default settings",
-};
+export const USUAL_PACE = paceOf(180, 8, "Ironic's default settings");
 
 /** Values of mappings/settings.json for the window. */
-export const WINDOW_PACE: TakeOverPace = {
-  ...{ interval: 10, workers: 40, conductors: 1 },
-  from: "the patch of config --ironic-conf",
-};
+export const WINDOW_PACE = paceOf(10, 40, "the patch of config --ironic-conf");
 
 export const HAND_OVER = "hand-over";
 

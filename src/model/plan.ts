@@ -62,7 +62,6 @@ export function nodeOf(records: readonly Pick<Desired, "resource" | "row">[]): R
   return records.find(({ resource }) => resource === "node")?.row;
 }
 
-/** Steps that create a machine: its node, then its ports. */
 export function stepsOf(machine: PlannedMachine): readonly Step[] {
   if (machine.verdict !== "create") return [];
   const created = machine.records.filter(({ change }) => change === "create");

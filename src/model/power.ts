@@ -54,7 +54,6 @@ export type PowerLevel = "ADMINISTRATOR" | "OPERATOR";
  */
 export type ConductorIpmitool = "1.8.18" | "1.8.19";
 
-/** Behavior of an ipmitool version. Undefined without a version. */
 export function ipmitoolOf(version: string | undefined): ConductorIpmitool | undefined {
   if (version === undefined) return undefined;
   const [, ...numbers] = /^(\d+)\.(\d+)\.(\d+)/.exec(version) ?? [];
@@ -138,7 +137,6 @@ export interface PowerQuestion extends Pick<PowerReading, "bm_node_ids" | "addre
   readonly level?: PowerLevel;
   readonly user: string;
   readonly password: () => string;
-  /** The BMC key, if given. */
   readonly kg?: () => Uint8Array;
 }
 

@@ -32,7 +32,6 @@ export interface Rehearsal {
   readonly at: string;
   readonly by: string;
   readonly plan: string;
-  /** Addresses of the copies, for display. */
   readonly copies: readonly string[];
   readonly stages: readonly RehearsedStage[];
   readonly refusals: readonly RehearsedRefusal[];

@@ -113,14 +113,12 @@ export function ironicFault(
   return jsonReply(status, { error_message: message }, fields);
 }
 
+/** @source keystonemiddleware, auth_token: webob's HTTPUnauthorized as JSON */
 export function unauthorized(
   uri: string,
-  message = UNAUTHORIZED,
+  message = "The request you have made requires authentication.",
   fields: Reply["fields"] = {},
 ): Reply {
   const error = { code: 401, title: "Unauthorized", message };
   return jsonReply(401, { error }, { ...fields, "WWW-Authenticate": `Keystone uri="${uri}"` });
 }
-
-/** @source keystonemiddleware, auth_token: webob's HTTPUnauthorized as JSON */
-const UNAUTHORIZED = "The request you have made requires authentication.";

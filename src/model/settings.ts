@@ -62,7 +62,6 @@ export interface MachineFlavor {
   readonly extra_specs: { readonly [key: string]: string | null };
 }
 
-/** Files of one host, as oslo.config reads them. `where` is `file:line`. */
 export interface Configured {
   readonly get: (section: string, key: string) => string | null;
   readonly where: (section: string, key: string) => string | null;

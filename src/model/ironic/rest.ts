@@ -5,14 +5,11 @@ import type { Resource } from "../plan.ts";
 /** Field -> its first minor microversion. */
 type Minors = { readonly [field: string]: number };
 
-interface RestFields {
-  /** Accepted at creation. */
-  readonly create: Minors;
-  /** Reported, and written by a separate call after creation. */
-  readonly later: Minors;
-  /** Reported, and written only by Ironic. */
-  readonly reported: Minors;
-}
+/**
+ * `create`: accepted at creation. `later`: reported, and written by a separate call after creation.
+ * `reported`: written only by Ironic.
+ */
+type RestFields = { readonly [kind in "create" | "later" | "reported"]: Minors };
 
 /** Capabilities of Ironic's API. Described in mappings/schema/rest.schema.json */
 export interface RestDoc extends Readonly<Record<Resource, RestFields>> {

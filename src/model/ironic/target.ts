@@ -12,14 +12,9 @@ export interface Release {
 }
 
 /** Keys of a batch that must be free in Ironic. */
-export type Claims = {
-  readonly [key in
-    | "uuids"
-    | "instance_uuids"
-    | "names"
-    | "port_uuids"
-    | "addresses"]: readonly string[];
-};
+export type Claims = Readonly<
+  Record<"uuids" | "instance_uuids" | "names" | "port_uuids" | "addresses", readonly string[]>
+>;
 
 /** Existing rows with these keys. Secrets are sealed. */
 export interface Current {

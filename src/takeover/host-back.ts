@@ -1,11 +1,12 @@
 import { changedSince, inspectBack, type Scope } from "../engine/back.ts";
 import { execute } from "../engine/execute.ts";
 import { MigrationError } from "../lib/error.ts";
+import { once } from "../lib/streams.ts";
 import { counted } from "../lib/text.ts";
 import { rowsPart } from "../migrate/apply/parts.ts";
 import { checkNova } from "../migrate/hosts/nova-target.ts";
 import { isUp } from "../migrate/hosts/rules/running.ts";
-import type { UndoPreview } from "../model/change.ts";
+import type { SkippedRow, UndoPreview } from "../model/change.ts";
 import { HEARTBEAT } from "../model/ironic/service.ts";
 import type { Entries } from "../model/journal.ts";
 import type { PlannedMove } from "../model/nova/host-move.ts";
@@ -18,7 +19,7 @@ import { readServices } from "../systems/nova-db/services.ts";
 import { createNovaTarget } from "../systems/nova-db/target.ts";
 import { type LegacyClients, openLegacyClients, whereOf } from "./baremetal/legacy-clients.ts";
 import { liftByHand, takenByHand } from "./baremetal/legacy-fence.ts";
-import { returnMachines, withLegacy } from "./baremetal/legacy-moves.ts";
+import { runMachines, withLegacy } from "./baremetal/legacy-moves.ts";
 import { type LegacyMachine, movedMachines } from "./baremetal/steps/legacy-started.ts";
 import { withHosts } from "./host-moves.ts";
 import { longestDownTime } from "./host-watch.ts";
@@ -187,18 +188,19 @@ function machinesBack(options: HostOptions & RollbackOptions): Rollback {
       // A plan of another kind does not describe the moves in the journal.
       const plans = [await presentMoves(run)].filter(({ manifest }) => "nova_bm" in manifest);
       const hosts = machines.flatMap(({ move: { from, to } }) => [from, to]);
-      const ids = new Set(machines.map(({ id }) => id));
-      return withLegacy(run, clients, plans, { hosts }, async (legacy) => {
-        const { back, skipped, stopped } = await sink.during(
+      return withLegacy(run, clients, plans, { hosts }, async (deps) => {
+        const skip = (row: SkippedRow): void => reportSkipped([row]);
+        const { made, found, skipped, stopped } = await sink.during(
           "rollback",
           machines.length,
-          (progress) => returnMachines(legacy, ({ id }) => ids.has(id), reportSkipped, progress),
-          (done) => `${counted(done.back, "machine")} returned`,
+          (progress) => runMachines(deps, "back", once(machines), { skip, progress }),
+          (done) => `${counted(done.made + done.found, "machine")} returned`,
         );
-        const isComplete = all && skipped === 0 && !stopped;
-        const lifted = isComplete ? await liftByHand(legacy.session, clients) : 0;
+        const [back, left] = [made + found, skipped.length];
+        const isComplete = all && left === 0 && !stopped;
+        const lifted = isComplete ? await liftByHand(deps.session, clients) : 0;
         const fences = lifted === 0 ? "" : `, ${counted(lifted, "fence")} lifted`;
-        sink.result(`Rollback: ${counted(back, "machine")} returned, ${skipped} left${fences}.`);
+        sink.result(`Rollback: ${counted(back, "machine")} returned, ${left} left${fences}.`);
         return stopped ? null : ENDED;
       });
     },

@@ -15,6 +15,7 @@ import { type RunSession, withSession } from "../run/session.ts";
 import type { Sink } from "../run/sink.ts";
 import { performFence } from "../systems/nova-db/perform.ts";
 import { createNovaTarget } from "../systems/nova-db/target.ts";
+import { recorded } from "./baremetal/legacy-fence.ts";
 import { checkDead, checkPairs, silentSince } from "./host-watch.ts";
 import { isFenced } from "./rules/move-hosts.ts";
 import { fenceLeg, fencePart, rowsLeg } from "./steps/host-move.ts";
@@ -105,10 +106,7 @@ export function performMoves(
     );
     if (!moved.stopped) {
       // A plan that was interrupted before this entry is resumed.
-      const about = { part: ENDED, id: plan.sha256 };
-      const { journal, now, by } = session;
-      await journal.append({ do: "start", ...about, at: now(), by });
-      await journal.append({ do: "end", ...about, at: now() });
+      await recorded(session, ENDED, plan.sha256);
       if (moved.excluded.length > 0 && moved.done + moved.found === 0) {
         const whys = moved.excluded.map(({ line, reason }) => `${line.uuid}: ${reason}`);
         throw new MigrationError("N2I-E300", `nothing was moved: ${listed(whys, NAMES, "; ")}`);

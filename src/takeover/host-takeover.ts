@@ -19,8 +19,7 @@ import {
 } from "./baremetal/legacy-clients.ts";
 import { fenceByHand } from "./baremetal/legacy-fence.ts";
 import { checkAny, withLegacy } from "./baremetal/legacy-moves.ts";
-import { reportPorts } from "./baremetal/legacy-ports.ts";
-import { legacyMoved, openIn, performLegacy, takeMachines } from "./baremetal/legacy-take.ts";
+import { legacyMoved, performLegacy, reportMoved, takeMachines } from "./baremetal/legacy-take.ts";
 import { movedMachines } from "./baremetal/steps/legacy-started.ts";
 import { type HostMoved, isThrough, performMoves } from "./host-moves.ts";
 import {
@@ -210,11 +209,8 @@ async function takeLegacy(
     return fenceByHand(session, clients, from);
   });
   const [lease] = await readLeases(clients.leases, from);
-  const ports = reportPorts(clients.ports, clients.read, sink.result);
-  const moved = await performLegacy(run, clients, plan, sink, {
-    silent: lease?.ttl,
-    onMoved: (move) => ports.of([move]),
-  });
+  const { onMoved } = reportMoved(clients, sink.result);
+  const moved = await performLegacy(run, clients, plan, sink, { silent: lease?.ttl, onMoved });
   checkAny(moved);
   const skipped = [...half, ...moved.skipped];
   return legacyMoved(plan, fenced, { ...moved, skipped, made: moved.made + before });
@@ -224,7 +220,7 @@ async function takeLegacy(
 async function halfMoved({ lines }: MovePlan, entries: Entries, skipped: readonly SkippedRow[]) {
   const planned = new Set<string>();
   for await (const batch of lines()) for (const { uuid } of batch) planned.add(uuid);
-  return openIn(entries)
+  return movedMachines(entries, { unfinished: true })
     .filter(({ id }) => !planned.has(id))
     .map(({ id: uuid }) => {
       const id = `machine:${uuid}`;
@@ -245,7 +241,7 @@ async function resumeLegacy(
   to: string,
   sink: Sink,
 ) {
-  const open = openIn((await readJournal(run)).entries);
+  const open = movedMachines((await readJournal(run)).entries, { unfinished: true });
   if (open.length === 0) return null;
   const mismatch = open.find(({ move }) => move.to !== to || move.from !== options.from);
   if (mismatch !== undefined)

@@ -1,11 +1,8 @@
+import { once } from "../../src/lib/streams.ts";
 import type { LegacyMove } from "../../src/model/nova/legacy-move.ts";
-import {
-  checkAny,
-  moveMachines,
-  returnMachines,
-  withLegacy,
-} from "../../src/takeover/baremetal/legacy-moves.ts";
+import { checkAny, runMachines, withLegacy } from "../../src/takeover/baremetal/legacy-moves.ts";
 import { takeMachines } from "../../src/takeover/baremetal/legacy-take.ts";
+import { movedMachines } from "../../src/takeover/baremetal/steps/legacy-started.ts";
 import type { HostOptions } from "../../src/takeover/target.ts";
 import { type LegacyCloud, moveOf } from "./legacy-cloud.ts";
 
@@ -17,10 +14,6 @@ interface Dying {
   readonly meets?: () => Promise<unknown>;
   /** Of the machines that pass it, which one. */
   readonly at: number;
-}
-
-async function* once(moves: readonly LegacyMove[]) {
-  yield moves.map((move) => ({ id: move.uuid, move, computes: [], files: null, ports: [] }));
 }
 
 interface Doing {
@@ -47,27 +40,23 @@ export async function does(
   };
   return withPlace(async (place) => {
     const how = { hosts: ["A", to], ...(agent && { agent }) };
-    return withLegacy(await runOf(name), place, [], how, async (legacy) => {
-      const { deps: hands } = legacy;
-      const holding: typeof hands.withLock = (move, work) =>
-        hands.withLock(move, (between) =>
+    return withLegacy(await runOf(name), place, [], how, async (deps) => {
+      const withLock: typeof deps.withLock = (move, work) =>
+        deps.withLock(move, (between) =>
           work(async (point) => {
             await passes(point);
             await between(point);
           }),
         );
-      const own = { ...legacy, deps: { ...hands, withLock: holding } };
-      if (!back) {
-        const all = () => once(moves ?? ids.map((id) => moveOf(id, to)));
-        const moved = await moveMachines(own, all, () => Promise.resolve(), NOTHING);
-        checkAny(moved);
-        return { done: moved.made, left: moved.skipped.map(({ reason: why }) => why) };
-      }
-      const left: string[] = [];
-      const leave: Parameters<typeof returnMachines>[2] = (rows) =>
-        left.push(...rows.map(({ reason: why }) => why));
-      const { back: done } = await returnMachines(own, () => true, leave, NOTHING);
-      return { done, left };
+      const planned = (moves ?? ids.map((id) => moveOf(id, to))).map((move) => ({
+        ...{ id: move.uuid, move, computes: [], files: null, ports: [] },
+      }));
+      const machines = back ? movedMachines(deps.session.journal.entries()) : planned;
+      const own = { ...deps, withLock };
+      const moved = await runMachines(own, back ? "back" : "forward", once(machines));
+      if (!back) checkAny(moved);
+      const left = moved.skipped.map(({ reason: why }) => why);
+      return { done: moved.made + (back ? moved.found : 0), left };
     });
   });
 }

@@ -8,7 +8,7 @@ import type { ComputeHost } from "../../model/nova/host-move.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import { openRun } from "../../run/files/run-folder.ts";
 import { now as moment, rest } from "../../run/process-context.ts";
-import { openIn } from "../baremetal/legacy-take.ts";
+import { movedMachines } from "../baremetal/steps/legacy-started.ts";
 import type { judgeLeases } from "../rules/successors.ts";
 
 /** Milliseconds until a lock is tried again, longer with each attempt. */
@@ -115,7 +115,8 @@ export async function openRuns(folder: string) {
     const run = openRun(join(folder, name), { create: false });
     const journal = await orNull(run.then(readJournal));
     // An unclaimed machine may have a guard. An unreadable run is reported.
-    if (journal === null || openIn(journal.entries).length > 0) found.push({ name, from });
+    const open = journal && movedMachines(journal.entries, { unfinished: true });
+    if (open === null || open.length > 0) found.push({ name, from });
   }
   return found;
 }

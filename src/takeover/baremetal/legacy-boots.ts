@@ -122,20 +122,31 @@ function filesIn(
     });
     return new Map(await Promise.all(all));
   };
+  const inspectOne = async ({
+    id,
+    uuid,
+    from: old,
+    tenant,
+  }: LegacyMove): Promise<InspectedBoot> => {
+    const { uuid: instance = "", host = old } = tenant ?? {};
+    const boot = (await inspectAll([{ id, uuid, instance, hosts: [old, host] }])).get(id);
+    if (boot === undefined) throw new Error(`no reading of ${uuid}`);
+    return boot;
+  };
   return {
     inspectAll,
     root: trees.tree.root,
-    async inspect({ id, uuid, from: old, tenant }: LegacyMove): Promise<InspectedBoot> {
-      const { uuid: instance = "", host = old } = tenant ?? {};
-      const boot = (await inspectAll([{ id, uuid, instance, hosts: [old, host] }])).get(id);
-      if (boot === undefined) throw new Error(`no reading of ${uuid}`);
-      return boot;
+    /** @returns why its boot files cannot be created, or null after the downloads */
+    async fault(move: LegacyMove): Promise<string | null> {
+      const boot = await inspectOne(move);
+      return boot.reason ?? orMessage(fetchImages(boot, fetch));
     },
-    /** @returns why the download failed, or null */
-    download: (boot: InspectedBoot) => orMessage(fetchImages(boot, fetch)),
-    /** @param begin receives all steps before the first one */
-    build: (boot: InspectedBoot, begin: (steps: readonly BootStep[]) => Promise<void>) =>
-      buildBoot(trees.tree, boot, fetch, begin),
+    /** @param begin receives all steps before the first one @throws MigrationError N2I-E300 */
+    async build(move: LegacyMove, begin: (steps: readonly BootStep[]) => Promise<void>) {
+      const boot = await inspectOne(move);
+      if (boot.reason !== null) throw new MigrationError("N2I-E300", boot.reason);
+      await buildBoot(trees.tree, boot, fetch, begin);
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { startedChangesIn } from "../../engine/started.ts";
 import { MigrationError } from "../../lib/error.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import type { Entries, Entry } from "../../model/journal.ts";
 import { HOST_PARTS } from "../../model/nova/host-move.ts";
 import type { RunSession } from "../../run/session.ts";
@@ -17,7 +18,7 @@ import { LEGACY, movedMachines } from "./steps/legacy-started.ts";
  * @throws MigrationError N2I-E316 if the lease was renewed
  */
 export async function fenceByHand(
-  { journal, now, by }: RunSession,
+  session: RunSession,
   { leases }: LegacyClients,
   host: string,
 ): Promise<number> {
@@ -25,12 +26,11 @@ export async function fenceByHand(
   if (lease?.fenced_by != null) return 0;
   if (isLive(lease) && lease !== undefined) throw new MigrationError("N2I-E316", leaseText(lease));
   const mark = `nova2ironic by hand, ${randomUUID()}`;
-  const about = { part: FENCED, id: host };
-  const observed = lease === undefined ? {} : { mark };
-  await journal.append({ do: "start", ...about, at: now(), by, observed });
-  if (lease !== undefined && !(await fenceLease(leases, lease, mark)))
-    throw new MigrationError("N2I-E316", `the lease of ${host} has been renewed or fenced`);
-  await journal.append({ do: "end", ...about, at: now() });
+  const act = async (): Promise<void> => {
+    if (lease !== undefined && !(await fenceLease(leases, lease, mark)))
+      throw new MigrationError("N2I-E316", `the lease of ${host} has been renewed or fenced`);
+  };
+  await recorded(session, FENCED, host, act, lease === undefined ? {} : { mark });
   return lease === undefined ? 0 : 1;
 }
 
@@ -57,14 +57,22 @@ const FENCED = "host-lease-fence";
 /** Journal name of hosts whose lease is no longer fenced. */
 const LIFTED = "host-lease";
 
-export async function lifting(
+export function lifting(session: RunSession, host: string, act?: () => Promise<void>) {
+  return recorded(session, LIFTED, host, act);
+}
+
+/** Acts between the entries of a start and an end. */
+export async function recorded(
   { journal, now, by }: RunSession,
+  part: string,
   id: string,
   act: () => Promise<void> = () => Promise.resolve(),
+  observed?: JsonObject,
 ): Promise<void> {
-  await journal.append({ do: "start", part: LIFTED, id, at: now(), by });
+  const more = observed && { observed };
+  await journal.append({ do: "start", part, id, at: now(), by, ...more });
   await act();
-  await journal.append({ do: "end", part: LIFTED, id, at: now() });
+  await journal.append({ do: "end", part, id, at: now() });
 }
 
 /** Hosts of unreverted takeovers by an operator, with the marks in their leases. */

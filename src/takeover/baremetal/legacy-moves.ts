@@ -3,25 +3,24 @@ import { readFile, stat } from "node:fs/promises";
 import { hostname } from "node:os";
 import type { Direction } from "../../engine/part.ts";
 import { runWindow } from "../../engine/window.ts";
-import { ONE_BY_ONE, type WindowLeg } from "../../engine/window-part.ts";
+import { ONE_BY_ONE } from "../../engine/window-part.ts";
 import { MigrationError, orMessage } from "../../lib/error.ts";
 import { isObject } from "../../lib/json.ts";
 import { listed, NAMES } from "../../lib/text.ts";
 import { isUuid } from "../../lib/uuid.ts";
 import { checkNova } from "../../migrate/hosts/nova-target.ts";
-import type { ServerIdentity } from "../../model/artefact.ts";
 import type { SkippedRow } from "../../model/change.ts";
 import { differences } from "../../model/database.ts";
 import { failpoint } from "../../run/failpoint.ts";
 import { type RunFolder, readNote, writeNote } from "../../run/files/run-folder.ts";
 import type { MovePlan } from "../../run/host-files.ts";
-import { type RunSession, withSession } from "../../run/session.ts";
+import { withSession } from "../../run/session.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { keepLocks } from "../leases/locks.ts";
 import { backTransition, forwardTransition } from "../rules/legacy-states.ts";
 import type { LegacyClients } from "./legacy-clients.ts";
-import { type LegacyDeps, type LegacyPosition, legacyPart } from "./steps/legacy-move.ts";
-import { type LegacyMachine, startedMachines } from "./steps/legacy-started.ts";
+import { type LegacyDeps, legacyPart } from "./steps/legacy-move.ts";
+import type { LegacyMachine } from "./steps/legacy-started.ts";
 
 /** Milliseconds until an unrenewed lock expires. */
 const TTL = 60_000;
@@ -61,11 +60,6 @@ async function folderMarks({ path }: RunFolder) {
   };
 }
 
-interface LegacySession {
-  readonly session: RunSession;
-  readonly deps: LegacyDeps;
-}
-
 export interface Claiming extends Partial<Pick<LegacyDeps, "onMoved">> {
   readonly hosts: readonly string[];
   /** Minimum milliseconds without a heartbeat of a machine. */
@@ -82,11 +76,15 @@ export async function withLegacy<T>(
   clients: LegacyClients,
   plans: readonly MovePlan[],
   claiming: Claiming,
-  work: (legacy: LegacySession) => Promise<T>,
+  work: (deps: LegacyDeps) => Promise<T>,
 ): Promise<T> {
   for (const { manifest } of plans) {
     checkNova(manifest.target, clients.identity);
-    checkSource(manifest.nova_bm, clients);
+    const { nova_bm: planned } = manifest;
+    const changed =
+      planned === undefined ? ["it has none"] : differences(planned, clients.source, []);
+    const reason = `the plan was made for a different nova_bm: ${changed.join("; ")}`;
+    if (changed.length > 0) throw new MigrationError("N2I-E300", reason);
   }
   const names = claiming.hosts.map((name) => `host:${name}`).toSorted();
   const owner = await ownerOf(run, claiming.agent);
@@ -117,7 +115,7 @@ export async function withLegacy<T>(
       await session.begin("nova_bm", clients.source);
       const nova = createNovaTarget(clients.database, clients.identity, failpoint);
       const { onMoved = () => Promise.resolve() } = claiming;
-      return work({ session, deps: { ...clients, nova, claiming, onMoved, withLock } });
+      return work({ ...clients, session, nova, claiming, onMoved, withLock });
     });
   } finally {
     await clients.boots.tidy();
@@ -125,55 +123,50 @@ export async function withLegacy<T>(
   }
 }
 
-type Leg = WindowLeg<LegacyMachine, LegacyPosition>;
+type LegacyMoved = Awaited<ReturnType<typeof runMachines>>;
 
-/** Moves or returns machines one at a time. @param skip receives the conflicts */
-async function runMachines(
-  { session }: LegacySession,
+interface Running {
+  /** Runs before each machine. */
+  readonly check?: () => Promise<void>;
+  /** Receives the conflicts, which are also in the result. */
+  readonly skip?: (row: SkippedRow) => void;
+  readonly progress?: (machines: number) => void;
+}
+
+/**
+ * Moves or returns machines one at a time.
+ *
+ * @throws MigrationError N2I-E301 if it stops during a machine
+ */
+export async function runMachines(
+  deps: LegacyDeps,
   direction: Direction,
-  leg: Omit<Leg, "pace">,
-  skip: (row: SkippedRow) => void,
-  progress: (machines: number) => void,
+  machines: AsyncIterable<readonly LegacyMachine[]>,
+  { check = () => Promise.resolve(), skip, progress }: Running = {},
 ) {
+  const isBack = direction === "back";
+  const part = legacyPart(deps, isBack ? backTransition : forwardTransition, check);
+  const command = isBack ? "rollback" : "host move";
+  const skipped: SkippedRow[] = [];
   /** Changed now, and changed before. */
   const counts = { made: 0, found: 0, locked: 0 };
   const { stopped, broke } = await runWindow(
     direction,
-    { ...leg, pace: ONE_BY_ONE },
-    session,
+    { part, command, changes: () => machines, pace: ONE_BY_ONE },
+    deps.session,
     ({ change, position: { is, reason }, made, completed }) => {
+      const row = { id: `machine:${change.id}`, reason: reason ?? is };
       if (is === "after") counts[made ? "made" : "found"] += 1;
-      else skip({ id: `machine:${change.id}`, reason: reason ?? is });
+      else {
+        skipped.push(row);
+        skip?.(row);
+      }
       if (is === "waiting") counts.locked += 1;
-      progress(completed);
+      progress?.(completed);
     },
   );
   if (broke !== null) throw broke;
-  return { ...counts, stopped };
-}
-
-type LegacyMoved = Awaited<ReturnType<typeof moveMachines>>;
-
-/**
- * @param check runs before each machine
- * @throws MigrationError N2I-E301 if it stops during a machine
- */
-export async function moveMachines(
-  legacy: LegacySession,
-  machines: Leg["changes"],
-  check: () => Promise<void>,
-  progress: (machines: number) => void,
-) {
-  const { deps } = legacy;
-  const withLock: LegacyDeps["withLock"] = async (move, work) => {
-    await check();
-    return deps.withLock(move, work);
-  };
-  const part = legacyPart({ ...deps, withLock }, forwardTransition);
-  const leg = { part, command: "host move", changes: machines };
-  const skipped: SkippedRow[] = [];
-  const skip = (row: SkippedRow): unknown => skipped.push(row);
-  return { ...(await runMachines(legacy, "forward", leg, skip, progress)), skipped };
+  return { ...counts, skipped, stopped };
 }
 
 /** @throws MigrationError N2I-E362 or N2I-E300 if no machine was moved */
@@ -184,27 +177,6 @@ export function checkAny({ made, found, skipped, locked, stopped }: LegacyMoved)
   throw new MigrationError(code, `nothing was moved: ${listed(whys, NAMES, "; ")}`);
 }
 
-/** Newest first. @param reportSkipped receives the conflicts */
-export async function returnMachines(
-  legacy: LegacySession,
-  selects: (machine: LegacyMachine) => boolean,
-  reportSkipped: (rows: readonly SkippedRow[]) => void,
-  progress: (machines: number) => void,
-): Promise<{ readonly back: number; readonly skipped: number; readonly stopped: boolean }> {
-  const part = legacyPart(legacy.deps, backTransition);
-  const changes: Leg["changes"] = async function* (started) {
-    yield startedMachines(started).filter(selects);
-  };
-  let skipped = 0;
-  const skip = (row: SkippedRow): void => {
-    skipped += 1;
-    reportSkipped([row]);
-  };
-  const leg = { part, command: "rollback", changes };
-  const { made, found, stopped } = await runMachines(legacy, "back", leg, skip, progress);
-  return { back: made + found, skipped, stopped };
-}
-
 export async function* machinesOf({ lines }: MovePlan): AsyncGenerator<readonly LegacyMachine[]> {
   for await (const batch of lines())
     yield batch.flatMap(({ uuid, verdict, legacy }) =>
@@ -212,12 +184,4 @@ export async function* machinesOf({ lines }: MovePlan): AsyncGenerator<readonly 
         ? [{ id: uuid, move: legacy, computes: [], files: null, ports: [] }]
         : [],
     );
-}
-
-/** @throws MigrationError N2I-E300 for another nova_bm than the plan's */
-function checkSource(planned: ServerIdentity | undefined, { source }: LegacyClients): void {
-  const changed = planned === undefined ? ["it has none"] : differences(planned, source, []);
-  if (changed.length === 0) return;
-  const reason = `the plan was made for a different nova_bm: ${changed.join("; ")}`;
-  throw new MigrationError("N2I-E300", reason);
 }

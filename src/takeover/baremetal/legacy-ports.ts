@@ -1,5 +1,4 @@
 import { MigrationError, orMessage } from "../../lib/error.ts";
-import { shellArgument } from "../../lib/text.ts";
 import {
   bindingOn,
   type MovedPort,
@@ -16,9 +15,6 @@ import { string, text } from "../../systems/database/rows.ts";
 import type { Cloud } from "../../systems/openstack/cloud.ts";
 import { openNetwork, type PlacedPort } from "../../systems/openstack/neutron-ports.ts";
 import { readBootFacts } from "../leases/leases.ts";
-import { forwardTransition, type LegacyNow, moveState } from "../rules/legacy-states.ts";
-
-type Ports = ReturnType<typeof openPorts>;
 
 export interface ObservedPort {
   readonly id: string;
@@ -110,42 +106,6 @@ export function openPorts(restOptions: RestOptions, opening: Opening, myIp: stri
 
 function isOf({ tenant }: LegacyMove, device: string): boolean {
   return tenant !== null && tenant.uuid.toLowerCase() === device.toLowerCase();
-}
-
-/** A machine that restarts before the port is changed boots from its old host. */
-export function reportPorts(
-  ports: Ports,
-  read: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>,
-  report: (text: string) => void,
-) {
-  let reported = false;
-  async function of(moves: readonly LegacyMove[]): Promise<void> {
-    for (const { id, move, now, expected } of await ports.of(moves)) {
-      if (now && expected !== null && sameBinding(now, expected)) continue;
-      if (!reported) report("Before a machine restarts, set its new host on its Neutron ports:");
-      reported = true;
-      report(commandOf(id, expected ?? bindingOn(move.to, `MY_IP_OF_${move.to}`)));
-    }
-  }
-  return {
-    of,
-    /** Machines that were not moved still boot from their old host. @returns the moved machines */
-    async ofCurrent(moves: readonly LegacyMove[]): Promise<readonly LegacyMove[]> {
-      const now = await read(moves);
-      const moved = now.flatMap((one) =>
-        moveState(forwardTransition(one.move), one).is === "after" ? [one.move] : [],
-      );
-      await of(moved);
-      return moved;
-    },
-  };
-}
-
-function commandOf(port: string, { host, options }: PortBinding): string {
-  const args = Object.entries(options).map(
-    ([name, value]) => `--extra-dhcp-option ${shellArgument(`name=${name},value=${value}`)}`,
-  );
-  return `openstack port set --host ${shellArgument(host)} ${args.join(" ")} ${shellArgument(port)}`;
 }
 
 /** Open databases, for services that are opened in addition. */

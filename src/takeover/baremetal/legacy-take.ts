@@ -1,11 +1,10 @@
-import { startedChangesIn } from "../../engine/started.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { once } from "../../lib/streams.ts";
-import { counted, listed, NAMES } from "../../lib/text.ts";
+import { counted, listed, NAMES, shellArgument } from "../../lib/text.ts";
 import type { SkippedRow } from "../../model/change.ts";
-import type { Entries } from "../../model/journal.ts";
+import { bindingOn, type PortBinding, sameBinding } from "../../model/ironic/port-binding.ts";
 import type { Lease } from "../../model/nova/leases.ts";
-import type { LegacyMove, LegacyNode } from "../../model/nova/legacy-move.ts";
+import type { LegacyMove } from "../../model/nova/legacy-move.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import type { MovePlan } from "../../run/host-files.ts";
@@ -16,19 +15,16 @@ import { makeMoves } from "../host-plan.ts";
 import { checkDead, checkPairs, silentSince } from "../host-watch.ts";
 import { readLeases } from "../leases/leases.ts";
 import { leaseText } from "../rules/legacy.ts";
-import { isForeignMachine } from "../rules/legacy-states.ts";
+import {
+  forwardTransition,
+  isForeignMachine,
+  type LegacyNow,
+  moveState,
+} from "../rules/legacy-states.ts";
 import { isLive } from "../rules/successors.ts";
 import type { LegacyClients } from "./legacy-clients.ts";
-import {
-  type Claiming,
-  checkAny,
-  machinesOf,
-  moveMachines,
-  returnMachines,
-  withLegacy,
-} from "./legacy-moves.ts";
-import { reportPorts } from "./legacy-ports.ts";
-import { LEGACY, type LegacyMachine, startedMachines } from "./steps/legacy-started.ts";
+import { type Claiming, checkAny, machinesOf, runMachines, withLegacy } from "./legacy-moves.ts";
+import { LEGACY, type LegacyMachine, movedMachines } from "./steps/legacy-started.ts";
 
 /** Also prints commands for ports. @throws MigrationError as `performLegacy` */
 export async function moveLegacy(
@@ -37,9 +33,9 @@ export async function moveLegacy(
   plan: MovePlan,
   sink: Sink,
 ): Promise<HostMoved> {
+  const { movedBefore } = reportMoved(clients, sink.result);
   const ports = async (): Promise<void> => {
-    const { ofCurrent } = reportPorts(clients.ports, clients.read, sink.result);
-    for await (const some of machinesOf(plan)) await ofCurrent(some.map(({ move }) => move));
+    for await (const some of machinesOf(plan)) await movedBefore(some);
   };
   const moved = await performLegacy(run, clients, plan, sink).finally(() =>
     // Also print the commands after a failure, because the next command may be refused.
@@ -55,6 +51,42 @@ export function legacyMoved(
   moved: Parameters<typeof checkAny>[0],
 ): HostMoved {
   return { ...moved, manifest, fenced, blocked: manifest.counts.verdicts.blocked };
+}
+
+/** A machine that restarts before its port is changed boots from its old host. */
+export function reportMoved({ ports, read }: LegacyClients, report: (text: string) => void) {
+  let reported = false;
+  let count = 0;
+  async function onMoved(...moves: readonly LegacyMove[]): Promise<void> {
+    for (const { id, move, now, expected } of await ports.of(moves)) {
+      if (now && expected !== null && sameBinding(now, expected)) continue;
+      if (!reported) report("Before a machine restarts, set its new host on its Neutron ports:");
+      reported = true;
+      report(commandOf(id, expected ?? bindingOn(move.to, `MY_IP_OF_${move.to}`)));
+    }
+    count += moves.length;
+  }
+  return {
+    onMoved,
+    /** Machines that were not moved still boot from their old host. */
+    async movedBefore(machines: readonly LegacyMachine[]): Promise<void> {
+      const isMoved = (now: LegacyNow): boolean =>
+        moveState(forwardTransition(now.move), now).is === "after";
+      const now = await read(machines.map(({ move }) => move));
+      await onMoved(...now.filter(isMoved).map(({ move }) => move));
+    },
+    /** Also after a failure. */
+    end(what: string): void {
+      if (count > 0) report(`Took ${counted(count, "machine")} ${what}.`);
+    },
+  };
+}
+
+function commandOf(port: string, { host, options }: PortBinding): string {
+  const args = Object.entries(options).map(
+    ([name, value]) => `--extra-dhcp-option ${shellArgument(`name=${name},value=${value}`)}`,
+  );
+  return `openstack port set --host ${shellArgument(host)} ${args.join(" ")} ${shellArgument(port)}`;
 }
 
 /**
@@ -78,27 +110,21 @@ export async function performLegacy(
   // A claim compares the machine's heartbeat, because an agent may return after the checks.
   const silent = times.length === 0 ? how.silent : Math.max(...times);
   const claiming = { hosts, ...how, silent };
-  return withLegacy(run, clients, [plan], claiming, async (legacy) => {
-    const { nova: target } = legacy.deps;
+  return withLegacy(run, clients, [plan], claiming, async (deps) => {
     const oldHosts =
       manifest.mode === "takeover"
         ? manifest.from
-        : await silentSince(target, clients, manifest, sink);
+        : await silentSince(deps.nova, clients, manifest, sink);
     await checkPairs(await clients.readFacts(), plan);
     await checkLeases(clients, sources);
+    const check = async (): Promise<void> => {
+      await checkDead(deps.nova, oldHosts);
+      await checkLeases(clients, sources);
+    };
     return sink.during(
       "host move",
       manifest.counts.verdicts.move,
-      (progress) =>
-        moveMachines(
-          legacy,
-          () => machinesOf(plan),
-          async () => {
-            await checkDead(target, oldHosts);
-            await checkLeases(clients, sources);
-          },
-          progress,
-        ),
+      (progress) => runMachines(deps, "forward", machinesOf(plan), { check, progress }),
       ({ made }) => `${counted(made, "machine")} moved`,
     );
   });
@@ -134,7 +160,7 @@ export async function takeMachines(
   { report }: Pick<Sink, "report">,
 ): Promise<{ moved: number; skipped: readonly SkippedRow[]; stopped: boolean }> {
   const [lease] = await readLeases(clients.leases, from);
-  const open = openIn((await readJournal(run)).entries);
+  const open = movedMachines((await readJournal(run)).entries, { unfinished: true });
   const ids = [...nodes, ...open.map(({ id }) => id)];
   // An agent runs for months, so compute nodes are read again for each pass.
   const now = { ...clients, read: await clients.readerOf(ids) };
@@ -148,11 +174,11 @@ export async function takeMachines(
     if (nodes.length > 0) throw unfenced(from, lease);
     // The host is up again. Unclaimed machines have only the guard of an instance.
     const how = { hosts: [from, to], agent, signal };
-    const isUnclaimed = ({ id }: LegacyMachine): boolean => unclaimed.includes(id.toLowerCase());
-    const skip = (rows: readonly SkippedRow[]): unknown => skipped.push(...rows);
-    const returned = await withLegacy(run, now, [], how, (legacy) =>
-      returnMachines(legacy, isUnclaimed, skip, () => undefined),
+    const machines = open.filter(({ id }) => unclaimed.includes(id.toLowerCase()));
+    const returned = await withLegacy(run, now, [], how, (deps) =>
+      runMachines(deps, "back", once(machines)),
     );
+    skipped.push(...returned.skipped);
     return { moved: done.size, skipped, stopped: returned.stopped };
   }
   const options = { node: rest, to: [to], serviceDownTime: down };
@@ -170,7 +196,7 @@ export async function takeMachines(
     }
   if (plan.manifest.counts.verdicts.move === 0)
     return { moved: done.size, skipped, stopped: false };
-  const { onMoved, end } = createCounter(taking);
+  const { onMoved, end } = reportMoved(now, report);
   const moved = await performLegacy(run, now, plan, sink, { ...claiming, onMoved }).finally(() =>
     end(`of ${from} over`),
   );
@@ -196,30 +222,6 @@ interface Taking {
   readonly report: (text: string) => void;
 }
 
-export function openIn(entries: Entries): readonly LegacyMachine[] {
-  const open = [...startedChangesIn(entries, LEGACY)].filter(([, started]) => started.open);
-  return startedMachines(new Map(open));
-}
-
-function createCounter({ clients, report }: Taking) {
-  const ports = reportPorts(clients.ports, clients.read, report);
-  let count = 0;
-  return {
-    async onMoved(move: LegacyMove): Promise<void> {
-      await ports.of([move]);
-      count += 1;
-    },
-    /** For machines that were moved before. */
-    async movedBefore(moves: readonly LegacyMove[]): Promise<void> {
-      count += (await ports.ofCurrent(moves)).length;
-    },
-    /** Also after a failure. */
-    end(what: string): void {
-      if (count > 0) report(`Took ${counted(count, "machine")} ${what}.`);
-    },
-  };
-}
-
 /** A machine that its host still owns is planned again, because the host may be up. */
 async function goOn(
   taking: Taking,
@@ -242,23 +244,13 @@ async function goOn(
   if (machines.length === 0) return { ...nothing, unclaimed };
   report(`Resuming ${counted(machines.length, "machine")} whose move was interrupted.`);
   const hosts = machines.flatMap(({ move }) => [move.from, move.to]);
-  const { onMoved, movedBefore, end } = createCounter(taking);
-  const moved = await withLegacy(
-    run,
-    clients,
-    [],
-    { hosts, ...claiming, onMoved },
-    async (legacy) => {
-      await movedBefore(machines.map(({ move }) => move));
-      return moveMachines(
-        legacy,
-        () => once(machines),
-        // These machines belong to this host, whatever their former host does.
-        () => Promise.resolve(),
-        () => undefined,
-      );
-    },
-  ).finally(() => end("over to finish interrupted moves"));
+  const { onMoved, movedBefore, end } = reportMoved(clients, report);
+  const how = { hosts, ...claiming, onMoved };
+  // These machines belong to this host, whatever their former host does.
+  const moved = await withLegacy(run, clients, [], how, async (deps) => {
+    await movedBefore(machines);
+    return runMachines(deps, "forward", once(machines));
+  }).finally(() => end("over to finish interrupted moves"));
   const stayed = new Set(moved.skipped.map(({ id }) => id));
   const done = machines.filter(({ id }) => !stayed.has(`machine:${id}`));
   return { ...moved, done: new Set(done.map(({ id }) => id.toLowerCase())), unclaimed };
@@ -267,7 +259,7 @@ async function goOn(
 /** Ends these moves in the journal, so that neither a later pass nor a rollback waits for them. */
 async function giveUp(
   { run, clients, report }: Taking,
-  foreign: readonly { readonly machine: LegacyMachine; readonly node: LegacyNode | null }[],
+  foreign: readonly { readonly machine: LegacyMachine; readonly node: LegacyNow["node"] }[],
 ): Promise<void> {
   await withSession(run, async ({ begin, journal, now }) => {
     await begin("nova", clients.identity);

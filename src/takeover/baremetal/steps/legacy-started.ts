@@ -1,5 +1,5 @@
 import { type StartedChange, startedChangesIn } from "../../../engine/started.ts";
-import { isObject, type Json, type JsonObject, textOrNull } from "../../../lib/json.ts";
+import { isObject, type JsonObject, textOrNull } from "../../../lib/json.ts";
 import { stepsOf } from "../../../migrate/boot/boot-steps.ts";
 import type { BootStep } from "../../../model/boot.ts";
 import type { MovedPort, PortBinding } from "../../../model/ironic/port-binding.ts";
@@ -22,23 +22,28 @@ export interface LegacyMachine {
   readonly ports: readonly MovedPort[];
 }
 
-export function moveJson(move: LegacyMove): JsonObject {
-  return { ...move, tenant: move.tenant === null ? null : { ...move.tenant } };
-}
-
-/** Newest first, with the former state from the journal. @throws MigrationError N2I-E112 */
-export function startedMachines(
-  startedChanges: ReadonlyMap<string, StartedChange>,
+/** Started moves, newest first, with the former state. @throws MigrationError N2I-E112 */
+export function movedMachines(
+  entries: Entries,
+  { unfinished = false } = {},
 ): readonly LegacyMachine[] {
-  return [...startedChanges].map(([id, started]) => machineOf(id, started)).toReversed();
+  return [...startedChangesIn(entries, LEGACY)]
+    .filter(([, started]) => started.open || !unfinished)
+    .map(([id, { observed }]) => machineOf(id, observed))
+    .toReversed();
 }
 
-export function movedMachines(entries: Entries): readonly LegacyMachine[] {
-  return startedMachines(startedChangesIn(entries, LEGACY));
-}
-
-function machineOf(id: string, { observed }: StartedChange): LegacyMachine {
+function machineOf(id: string, observed: StartedChange["observed"]): LegacyMachine {
   const location = `journal, move of ${id}`;
+  const listOf = (value: unknown, name: string): readonly JsonObject[] => {
+    if (Array.isArray(value) && value.every(isObject)) return value;
+    throw malformed(location, name);
+  };
+  const bindingOf = (line: JsonObject): PortBinding => {
+    const { host, options } = formed(line, { host: "text", options: "object" }, location);
+    const values = Object.entries(options).map(([name, value]) => [name, textOrNull(value)]);
+    return { host, options: Object.fromEntries(values) };
+  };
   // The oldest, because a later start may have observed its own changes.
   const [first] = observed;
   if (!isObject(first?.move)) throw malformed(location, "move");
@@ -48,40 +53,31 @@ function machineOf(id: string, { observed }: StartedChange): LegacyMachine {
     tenant: isObject(tenant) ? formed(tenant, TENANT, `${location} tenant`) : null,
   };
   const computes = observed.findLast((one) => Array.isArray(one.computes))?.computes ?? [];
+  for (const step of listOf(computes, "computes")) {
+    // A rollback writes no other rows from the journal.
+    if (step.table !== "compute_nodes") throw malformed(location, "computes");
+    formed(formed(step, COMPUTE, location).key, { id: "number" }, location);
+  }
   const built = observed.filter((one) => "steps" in one);
-  const tree = built.at(-1)?.tree;
-  if (built.length > 0 && typeof tree !== "string") throw malformed(location, "tree");
+  const root = built.at(-1)?.tree;
+  if (built.length > 0 && typeof root !== "string") throw malformed(location, "tree");
+  const steps = stepsOf(id, { observed: built, open: false });
+  const ports = new Map<string, MovedPort>();
+  for (const line of observed.flatMap((one) => listOf(one.ports ?? [], "ports"))) {
+    const { port, before, after } = formed(line, PORT, location);
+    // The values before the first change.
+    if (!ports.has(port))
+      ports.set(port, { port, before: bindingOf(before), after: bindingOf(after) });
+  }
   return {
-    ...{ id, move, computes: stepsIn(computes, location) },
-    files:
-      typeof tree === "string"
-        ? { root: tree, steps: stepsOf(id, { observed: built, open: false }) }
-        : null,
-    ports: portsIn(observed, location),
+    ...{ id, move, computes: computes as readonly object[] as readonly NovaStep[] }, // checked above
+    ...{ files: typeof root === "string" ? { root, steps } : null, ports: [...ports.values()] },
   };
 }
 
-/** The values before the first change. */
-function portsIn(observed: StartedChange["observed"], where: string): readonly MovedPort[] {
-  const first = new Map<string, MovedPort>();
-  for (const { ports = [] } of observed) {
-    if (!Array.isArray(ports)) throw malformed(where, "ports");
-    for (const one of ports as readonly Json[]) {
-      if (!isObject(one)) throw malformed(where, "ports");
-      const form = { port: "text", before: "object", after: "object" } as const;
-      const { port, before, after } = formed(one, form, where);
-      if (first.has(port)) continue;
-      first.set(port, { port, before: bindingIn(before, where), after: bindingIn(after, where) });
-    }
-  }
-  return [...first.values()];
-}
+const PORT = { port: "text", before: "object", after: "object" } as const;
 
-function bindingIn(line: JsonObject, location: string): PortBinding {
-  const { host, options } = formed(line, { host: "text", options: "object" }, location);
-  const values = Object.entries(options).map(([name, value]) => [name, textOrNull(value)] as const);
-  return { host, options: Object.fromEntries(values) };
-}
+const COMPUTE = { id: "text", key: "object", before: "object", after: "object" } as const;
 
 const MOVE = {
   ...({ id: "number", uuid: "text", from: "text", to: "text", epoch: "number" } as const),
@@ -93,14 +89,3 @@ const TENANT = {
   ...({ task_state: "textOrNull", request: "text?" } as const),
   ...({ before: "textOrNull", after: "textOrNull" } as const),
 };
-
-/** Only compute nodes: a rollback writes no other rows from the journal. */
-function stepsIn(value: Json, location: string): readonly NovaStep[] {
-  if (!Array.isArray(value)) throw malformed(location, "computes");
-  const form = { id: "text", key: "object", before: "object", after: "object" } as const;
-  for (const step of value as readonly Json[]) {
-    if (!isObject(step) || step.table !== "compute_nodes") throw malformed(location, "computes");
-    formed(formed(step, form, location).key, { id: "number" }, location);
-  }
-  return value as readonly object[] as readonly NovaStep[]; // checked above
-}

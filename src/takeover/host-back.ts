@@ -17,7 +17,7 @@ import { ENDED, type Rollback, type RollbackOptions, rollbackOf } from "../run/r
 import type { Sink } from "../run/sink.ts";
 import { readServices } from "../systems/nova-db/services.ts";
 import { createNovaTarget } from "../systems/nova-db/target.ts";
-import { type LegacyClients, openLegacyClients, whereOf } from "./baremetal/legacy-clients.ts";
+import { type LegacyClients, openLegacyClients, savedOptions } from "./baremetal/legacy-clients.ts";
 import { liftByHand, takenByHand } from "./baremetal/legacy-fence.ts";
 import { runMachines, withLegacy } from "./baremetal/legacy-moves.ts";
 import { type LegacyMachine, movedMachines } from "./baremetal/steps/legacy-started.ts";
@@ -177,16 +177,15 @@ function machinesBack(options: HostOptions & RollbackOptions): Rollback {
     },
     async open(found, keep) {
       const how = { readOnly: preview };
-      const allOptions = await whereOf(found.run, options);
-      return { ...found, clients: await openLegacyClients(allOptions, keep, how, sink.report) };
+      const where = await savedOptions("baremetal", found.run, options);
+      return { ...found, clients: await openLegacyClients(where, keep, how, sink.report) };
     },
     async question({ clients, machines }) {
       await warnOfRunning(clients, machines, sink);
       return `Return ${counted(machines.length, "machine")} in ${clients.leases.label} and ${clients.database.label}?`;
     },
     async back({ run, clients, machines }, reportSkipped) {
-      // A plan of another kind does not describe the moves in the journal.
-      const plans = [await presentMoves(run)].filter(({ manifest }) => "nova_bm" in manifest);
+      const plans = [await presentMoves(run)];
       const hosts = machines.flatMap(({ move: { from, to } }) => [from, to]);
       return withLegacy(run, clients, plans, { hosts }, async (deps) => {
         const skip = (row: SkippedRow): void => reportSkipped([row]);

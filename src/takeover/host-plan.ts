@@ -98,25 +98,24 @@ export async function makeMoves(
 export interface Planning {
   readonly sink: Sink;
   readonly show: (made: MovePlan) => Promise<void>;
-  readonly before?: () => Promise<void>;
 }
 
-/**
- * Watches the host before the plan, because the fence compares the observed report_count.
- *
- * @param before runs after the watch
- * @throws MigrationError N2I-E316
- */
+/** To be called before the plan, because the fence compares the observed report_count. */
+export async function watchDead(target: MoveTarget, options: TakeoverOptions, sink: Sink) {
+  const watched = await watchHost(target, options.from, await downTime(options), sink);
+  await settle(target, options, sink);
+  return watched;
+}
+
+/** @param watched by `watchDead` @throws MigrationError N2I-E316 */
 export async function watchedPlan(
   run: RunFolder,
-  nova: MoveTarget,
+  target: MoveTarget,
   options: TakeoverOptions,
-  { sink, show, before }: Planning,
+  watched: Awaited<ReturnType<typeof watchDead>>,
+  { sink, show }: Planning,
 ): Promise<MovePlan> {
-  const watched = await watchHost(nova, options.from, await downTime(options), sink);
-  await settle(nova, options, sink);
-  await before?.();
-  const made = await makeMoves(run, nova, "takeover", options, sink);
+  const made = await makeMoves(run, target, "takeover", options, sink);
   for (const { id, host, report_count, last_seen_up } of made.manifest.from)
     if (id !== null && (watched?.id !== id || hasReported(watched, { report_count, last_seen_up })))
       throw new MigrationError("N2I-E316", `nova-compute of ${host} reported after it was watched`);

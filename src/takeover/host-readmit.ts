@@ -16,7 +16,7 @@ import type { Sink } from "../run/sink.ts";
 import { instancesOn } from "../systems/nova-db/legacy.ts";
 import { servedElsewhere } from "../systems/nova-db/machines.ts";
 import { readServices } from "../systems/nova-db/services.ts";
-import { type LegacyClients, openLegacyClients, whereOf } from "./baremetal/legacy-clients.ts";
+import { type LegacyClients, savedOptions } from "./baremetal/legacy-clients.ts";
 import { hasLifted, lastReadmission, lifting } from "./baremetal/legacy-fence.ts";
 import { withLegacy } from "./baremetal/legacy-moves.ts";
 import { withHosts } from "./host-moves.ts";
@@ -25,9 +25,10 @@ import { isAbout } from "./host-verify.ts";
 import { isSilentAgain, longestDownTime } from "./host-watch.ts";
 import { liftFence, readLeases } from "./leases/leases.ts";
 import { instanceOwners, nodesOf } from "./leases/nodes.ts";
+import { openTarget } from "./open-target.ts";
 import { isUnlocked } from "./rules/legacy-states.ts";
 import { fenceLeg, fencesOf } from "./steps/host-move.ts";
-import { type HostOptions, type MoveTarget, openHostClients } from "./target.ts";
+import type { HostOptions, MoveTarget } from "./target.ts";
 
 interface ReadmitOptions extends HostOptions {
   readonly run: string;
@@ -60,12 +61,12 @@ export function readmit(
     const plans = await (variant === "ironic" ? fencing : takes)(run, options.compute, entries);
     await checkWindow(run, "host readmit");
     return closing(async (keep) => {
-      const opening = [keep, { readOnly: false }, sink.report] as const;
+      const where = await savedOptions(variant, run, options);
+      const target = await openTarget(variant, where, keep, { readOnly: false }, sink.report);
       const readmission = { run, plans, options, entries, sink };
-      if (variant === "ironic")
-        return liftFences(await openHostClients(options, ...opening), readmission);
-      const clients = await openLegacyClients(await whereOf(run, options), ...opening);
-      return liftLease(clients, readmission);
+      return target.variant === "ironic"
+        ? liftFences(target, readmission)
+        : liftLease(target, readmission);
     });
   });
 }

@@ -83,11 +83,10 @@ function legacyProgress({ manifest }: MovePlan, entries: Entries) {
   const open = [...started.values()].filter((one) => one.open).length;
   const done = started.size - open;
   const last = entries.findLast((entry) => "id" in entry && entry.part === LEGACY);
-  // A plan of another kind does not describe the moves in the journal.
-  const isUndoing = last?.do === "return" || manifest.nova_bm === undefined;
   const isUndone = last?.do === "returned" && done === 0;
   const isComplete = done >= manifest.counts.verdicts.move && done > 0;
-  const next = isUndoing ? "rollback" : isUndone ? "nothing" : isComplete ? "verify" : null;
+  const next =
+    last?.do === "return" ? "rollback" : isUndone ? "nothing" : isComplete ? "verify" : null;
   return {
     move: `${counted(done, "machine is", "machines are")} moved, ${open} in progress`,
     ...{ fence: fencedText(entries), changed: started.size, next },

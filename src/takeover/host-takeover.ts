@@ -1,4 +1,5 @@
 import { MigrationError, orNull } from "../lib/error.ts";
+import { counted } from "../lib/text.ts";
 import type { SkippedRow } from "../model/change.ts";
 import { type Entries, plansOf } from "../model/journal.ts";
 import { HOST_PARTS } from "../model/nova/host-move.ts";
@@ -12,14 +13,16 @@ import { inRun } from "../run/run.ts";
 import { saveOptions } from "../run/saved-options.ts";
 import type { Sink } from "../run/sink.ts";
 import { openMachines } from "../systems/nova-db/machines.ts";
-import {
-  type LegacyClients,
-  legacyOptions,
-  openLegacyClients,
-} from "./baremetal/legacy-clients.ts";
+import { type LegacyClients, savedOptions } from "./baremetal/legacy-clients.ts";
 import { fenceByHand } from "./baremetal/legacy-fence.ts";
 import { checkAny, withLegacy } from "./baremetal/legacy-moves.ts";
-import { legacyMoved, performLegacy, reportMoved, takeMachines } from "./baremetal/legacy-take.ts";
+import {
+  legacyMoved,
+  moveLegacy,
+  performLegacy,
+  reportMoved,
+  takeMachines,
+} from "./baremetal/legacy-take.ts";
 import { movedMachines } from "./baremetal/steps/legacy-started.ts";
 import { type HostMoved, isThrough, performMoves } from "./host-moves.ts";
 import {
@@ -30,13 +33,14 @@ import {
   type Planning,
   siteOf,
   type TakeoverOptions,
+  watchDead,
   watchedPlan,
 } from "./host-plan.ts";
 import { configuredDownTime, downTime } from "./host-watch.ts";
 import { readLeases } from "./leases/leases.ts";
 import { openTarget } from "./open-target.ts";
 import { EVERYTHING, rowsToRestore } from "./steps/host-move.ts";
-import { type HostOptions, type MoveTarget, openHostClients } from "./target.ts";
+import type { HostOptions, MoveTarget } from "./target.ts";
 
 type RunOptions = HostOptions & { readonly run: string };
 
@@ -74,12 +78,12 @@ export function takeOver(
   const about = { kind: "takeover", variant, create: true } as const;
   return inRun(options.run, "host takeover", about, (run) =>
     closing(async (keep) => {
-      const opening = [keep, { readOnly: options.plan }, sink.report] as const;
-      if (variant === "ironic")
-        return takeNova(run, await openHostClients(options, ...opening), options, { sink, show });
-      const saved = await legacyOptions(run, options);
-      const clients = await openLegacyClients(saved, ...opening);
-      return takeLegacy(run, clients, options, saved, { sink, show });
+      const saved = await savedOptions(variant, run, options, { files: true });
+      const how = { readOnly: options.plan };
+      const target = await openTarget(variant, saved, keep, how, sink.report);
+      return target.variant === "ironic"
+        ? takeNova(run, target, options, { sink, show })
+        : takeLegacy(run, target, options, saved, { sink, show });
     }),
   );
 }
@@ -93,7 +97,9 @@ async function takeNova(
   const { sink } = planning;
   const resumable = await startedPlan(run, nova, options.from);
   if (resumable !== null) await resumeNova(run, resumable, options, planning);
-  const plan = resumable ?? (await watchedPlan(run, nova, options, planning));
+  const plan =
+    resumable ??
+    (await watchedPlan(run, nova, options, await watchDead(nova, options, sink), planning));
   if (options.plan) return null;
   const { entries } = await readJournal(run);
   if (resumable !== null && isThrough(plan, entries)) {
@@ -176,19 +182,15 @@ async function takeLegacy(
   run: RunFolder,
   clients: LegacyClients,
   options: TakeoverOptions,
-  saved: TakeoverOptions,
+  saved: HostOptions,
   { sink, show }: Planning,
 ): Promise<HostMoved | null> {
   const { from } = options;
   const [to = ""] = hostsIn(options);
-  let resumed: Awaited<ReturnType<typeof resumeLegacy>> = null;
-  const plan = await watchedPlan(run, clients, options, {
-    ...{ sink, show },
-    async before() {
-      await checkWindow(run, "host takeover");
-      if (!options.plan) resumed = await resumeLegacy(run, clients, options, to, sink);
-    },
-  });
+  const watched = await watchDead(clients, options, sink);
+  await checkWindow(run, "host takeover");
+  const resumed = options.plan ? null : await resumeLegacy(run, clients, options, to, sink);
+  const plan = await watchedPlan(run, clients, options, watched, { sink, show });
   if (options.plan) return null;
   const { moved: before, skipped: reasons } = resumed ?? { moved: 0, skipped: [] };
   const { entries } = await readJournal(run);
@@ -263,31 +265,33 @@ export function moveHosts(
   return inRun(options.run, "host move", { kind: "takeover", variant }, (run) =>
     closing(async (keep) => {
       const plan = await presentMoves(run);
-      checkMode(run, plan, variant);
+      checkMode(run, plan);
       await checkMovable(plan);
       await checkWindow(run, "host move");
       // The move needs the plan's options for boot files.
-      const allOptions = variant === "baremetal" ? await legacyOptions(run, options) : options;
-      const target = await openTarget(variant, allOptions, keep, { readOnly: false }, sink.report);
-      await saveOptions(run, "host", allOptions);
-      await sink.confirm(target.question(plan.manifest));
-      return target.move(run, plan, sink);
+      const saved = await savedOptions(variant, run, options, { files: true });
+      const target = await openTarget(variant, saved, keep, { readOnly: false }, sink.report);
+      await saveOptions(run, "host", saved);
+      const { counts, from, to } = plan.manifest;
+      const { computes, instances, verdicts } = counts;
+      const machines = `${counted(verdicts.move, "machine")} of ${from.map(({ host }) => host).join(", ")}`;
+      const nova = target.database.label;
+      if (target.variant === "ironic") {
+        const rows = counted(computes + instances, "row");
+        await sink.confirm(`Change ${rows} of ${nova}: ${machines} move to ${to.join(", ")}?`);
+        return performMoves(run, target, plan, sink);
+      }
+      await sink.confirm(
+        `Move ${machines} to ${to.join(", ")} in ${target.leases.label} and ${nova}?`,
+      );
+      return moveLegacy(run, target, plan, sink);
     }),
   );
 }
 
-/** @throws MigrationError N2I-E315 for the plan of a takeover, or for the other kind of machines */
-function checkMode(
-  { path }: RunFolder,
-  { manifest: { mode, nova_bm } }: MovePlan,
-  variant: MoveTarget["variant"],
-): void {
-  if (variant === "baremetal" && nova_bm === undefined)
-    throw new MigrationError("N2I-E315", `${path} moves machines of Ironic`, {
-      fix: "Omit --nova-bm-db, or create a new plan with host plan.",
-    });
+/** @throws MigrationError N2I-E315 for a takeover, whose host was neither watched nor confirmed */
+function checkMode({ path }: RunFolder, { manifest: { mode, nova_bm } }: MovePlan): void {
   if (mode === "move") return;
-  // The host was neither watched nor confirmed as down.
   throw new MigrationError("N2I-E315", `${path} takes over a dead host`, {
     fix: `${nova_bm ? "Its agent or host takeover resumes it" : "Resume with host takeover"}, or create a new plan with host plan.`,
   });

@@ -12,12 +12,12 @@ import { kindOf } from "../run/files/run-kind.ts";
 import { type MovePlan, movePlans, presentMoves } from "../run/host-files.ts";
 import type { Sink } from "../run/sink.ts";
 import { listVerdicts, type VerifiedRows } from "../run/verified.ts";
-import { whereOf } from "./baremetal/legacy-clients.ts";
+import { savedOptions } from "./baremetal/legacy-clients.ts";
 import { hasLifted } from "./baremetal/legacy-fence.ts";
 import { LEGACY } from "./baremetal/steps/legacy-started.ts";
 import { isSilentAgain, longestDownTime } from "./host-watch.ts";
 import { readLeases } from "./leases/leases.ts";
-import { openTarget } from "./open-target.ts";
+import { compare, openTarget } from "./open-target.ts";
 import { isFenced } from "./rules/move-hosts.ts";
 import { fencesOf } from "./steps/host-move.ts";
 import type { Compared, HostOptions } from "./target.ts";
@@ -38,8 +38,8 @@ export async function verifyHosts(options: VerifyOptions, sink: Sink): Promise<V
     const changed = await movePlans(run, entries);
     const earlier = changed.filter(({ sha256 }) => sha256 !== present.sha256);
     const { variant = "ironic" } = await kindOf(run);
-    const allOptions = variant === "baremetal" ? await whereOf(run, options) : options;
-    const target = await openTarget(variant, allOptions, keep, { readOnly: true }, sink.report);
+    const where = await savedOptions(variant, run, options);
+    const target = await openTarget(variant, where, keep, { readOnly: true }, sink.report);
     const verdicts = async function* (): AsyncGenerator<RowVerdict> {
       const { hosts } = await target.readFacts();
       yield* judged(target, { plans: [present, ...earlier], hosts, entries }, options, sink);
@@ -60,7 +60,7 @@ async function* judged(
 ): AsyncGenerator<RowVerdict> {
   const { plans, hosts: services, entries } = compared;
   let moved = 0;
-  for await (const verdict of target.compare(compared)) {
+  for await (const verdict of compare(target, compared)) {
     moved += 1;
     yield verdict;
   }

@@ -1,4 +1,3 @@
-import { counted } from "../lib/text.ts";
 import { same } from "../migrate/hosts/rules/gate.ts";
 import { type RowVerdict, verdictsOf } from "../model/artefact.ts";
 import type {
@@ -9,17 +8,11 @@ import type {
   PlannedMove,
 } from "../model/nova/host-move.ts";
 import { type LegacyMove, MIGRATING } from "../model/nova/legacy-move.ts";
-import type { Keep } from "../run/databases.ts";
-import type { RunFolder } from "../run/files/run-folder.ts";
-import type { MovePlan } from "../run/host-files.ts";
-import type { Sink } from "../run/sink.ts";
 import { openMachines } from "../systems/nova-db/machines.ts";
 import { type LegacyClients, openLegacyClients } from "./baremetal/legacy-clients.ts";
 import { machinesOf } from "./baremetal/legacy-moves.ts";
 import type { ObservedPort } from "./baremetal/legacy-ports.ts";
-import { moveLegacy } from "./baremetal/legacy-take.ts";
 import { movedMachines } from "./baremetal/steps/legacy-started.ts";
-import { type HostMoved, performMoves } from "./host-moves.ts";
 import { holderText, takenLocks } from "./leases/locks.ts";
 import {
   forwardTransition,
@@ -27,47 +20,22 @@ import {
   type LegacyNow,
   moveState,
 } from "./rules/legacy-states.ts";
-import { type Compared, type HostOptions, type MoveTarget, openHostClients } from "./target.ts";
-
-interface OpenTarget extends MoveTarget {
-  readonly question: (manifest: MovePlan["manifest"]) => string;
-  readonly move: (run: RunFolder, plan: MovePlan, sink: Sink) => Promise<HostMoved>;
-  /** Compares each machine of these plans with its planned state, the present plan first. */
-  readonly compare: (facts: Compared) => AsyncIterable<RowVerdict>;
-}
+import { type Compared, type MoveTarget, openHostClients } from "./target.ts";
 
 /** @throws MigrationError as `openHostClients`, and for nova-baremetal as `openLegacyClients` */
 export async function openTarget(
   variant: MoveTarget["variant"],
-  options: HostOptions,
-  keep: Keep,
-  how: { readonly readOnly: boolean },
-  report: (text: string) => void,
-): Promise<OpenTarget> {
-  if (variant === "ironic") {
-    const clients = await openHostClients(options, keep, how, report);
-    return {
-      ...clients,
-      question({ counts: { computes, instances, verdicts }, from, to }) {
-        const rows = counted(computes + instances, "row");
-        return `Change ${rows} of ${clients.database.label}: ${counted(verdicts.move, "machine")} of ${names(from)} move to ${to.join(", ")}?`;
-      },
-      move: (run, plan, sink) => performMoves(run, clients, plan, sink),
-      compare: (facts) => compareMoves(clients, facts),
-    };
-  }
-  const clients = await openLegacyClients(options, keep, how, report);
-  return {
-    ...clients,
-    question: ({ counts: { verdicts }, from, to }) =>
-      `Move ${counted(verdicts.move, "machine")} of ${names(from)} to ${to.join(", ")} in ${clients.leases.label} and ${clients.database.label}?`,
-    move: (run, plan, sink) => moveLegacy(run, clients, plan, sink),
-    compare: (facts) => judgeLegacy(clients, facts),
-  };
+  ...opening: Parameters<typeof openLegacyClients>
+) {
+  return variant === "ironic" ? openHostClients(...opening) : openLegacyClients(...opening);
 }
 
-function names(hosts: MovePlan["manifest"]["from"]): string {
-  return hosts.map(({ host }) => host).join(", ");
+/** Compares each machine of these plans with its planned state, the present plan first. */
+export function compare(
+  target: Awaited<ReturnType<typeof openTarget>>,
+  facts: Compared,
+): AsyncIterable<RowVerdict> {
+  return target.variant === "ironic" ? compareMoves(target, facts) : judgeLegacy(target, facts);
 }
 
 async function* compareMoves(

@@ -88,7 +88,7 @@ export async function openHostClients(
   keep: Keep,
   { readOnly, asksIronic = true }: { readonly readOnly: boolean; readonly asksIronic?: boolean },
   report: (text: string) => void,
-): Promise<MoveTarget> {
+): Promise<MoveTarget & { readonly variant: "ironic" }> {
   const { novaDb, novaApiDb } = options;
   const database = keep(await openRole("nova-db", novaDb, { readOnly }));
   await privileges(database, readOnly);

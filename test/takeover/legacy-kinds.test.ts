@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cpSync, readlinkSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { openRun } from "../../src/run/files/run-folder.ts";
@@ -24,26 +24,6 @@ test("a run moves machines of nova-baremetal, or of Ironic, and takes no plan fo
   await ends(0, ironicPlan(cloud, "h2"));
   const back = await cloud.host(...PLAN, "--run", join(cloud.folder, "runs", "h2"));
   assert.match(back.err, /N2I-E315 \S+ moves machines of Ironic/);
-});
-
-test("what a run began is found by its journal, where a plan of the other kind stands beside it", async (t) => {
-  const cloud = await legacyCloud(t, { machines: 2 });
-  const { host, folder, rows } = cloud;
-  await ends(0, host(...PLAN));
-  await ends(0, host(...MOVE));
-  await ironicPlan(cloud, "h2");
-  const [own, others] = [join(folder, "runs", "h1"), join(folder, "runs", "h2")];
-  const name = readlinkSync(join(others, "plan"));
-  cpSync(join(others, name), join(own, name), { recursive: true });
-  rmSync(join(own, "plan"));
-  symlinkSync(name, join(own, "plan"));
-  const state = await host("status");
-  assert.match(state.out + state.err, /1 machine is moved/);
-  assert.match(state.err, /^Next: nova2ironic rollback .*--all/m);
-  const verified = await ends(0, host("verify", "--queue-purged", "--all-rows"));
-  assert.match(verified.out, /bm_nodes:2 /);
-  await ends(0, host("rollback", "--all", "--yes"));
-  assert.equal((await rows()).machines[1], "2 A 2 - - |");
 });
 
 test("verify and rollback of such a run are told of nova_bm where nobody remembers, and those of others are not", async (t) => {

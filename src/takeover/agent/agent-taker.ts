@@ -171,32 +171,21 @@ async function scan({ leases, host, watch, alarm, ending }: Agent) {
   return { all, dead: mayAct ? judged.dead : [] };
 }
 
-/** This host's share, by Nova's current state, which may have changed during a wait. */
-async function shareNow(
-  agent: Agent,
-  from: string,
-  nodes: readonly string[],
-  aggregates: Parameters<typeof successorsOf>[3],
-) {
-  agent.watch.saw(await agent.services());
-  const { all, dead } = await scan(agent);
-  const lease = dead.find((one) => one.host === from);
-  if (lease === undefined) return null;
-  const successors = successorsOf(from, all, agent.watch.fit(), aggregates);
-  return { lease, mine: shareOf(agent.host, nodes, successors) };
-}
-
 async function machinesOf({ leases }: Agent, from: string): Promise<readonly string[]> {
   const nodes: string[] = [];
   for await (const page of nodesOf(leases, from)) for (const { uuid } of page) nodes.push(uuid);
   return nodes;
 }
 
-/** The lease of a host that is still dead and has machines for this host, or null. */
-async function readAgain(agent: Agent, from: string): Promise<Lease | null> {
-  const nodes = await machinesOf(agent, from);
-  const now = await shareNow(agent, from, nodes, await agent.clients.aggregates());
-  return now !== null && now.mine.length > 0 ? now.lease : null;
+/** A dead host's lease and this host's share of its machines, or null, by Nova's current state. */
+async function readAgain(agent: Agent, from: string) {
+  const { watch, host, clients } = agent;
+  watch.saw(await agent.services());
+  const { all, dead } = await scan(agent);
+  const lease = dead.find((one) => one.host === from);
+  if (lease === undefined) return null;
+  const successors = successorsOf(from, all, watch.fit(), await clients.aggregates());
+  return { lease, mine: shareOf(host, await machinesOf(agent, from), successors) };
 }
 
 /** Fences under a lock. Returns whether the host is fenced, also by another agent. */
@@ -208,12 +197,14 @@ async function fenceHost(agent: Agent, from: string): Promise<boolean> {
   try {
     // The wait for the lock, or the site's fence, may have taken minutes.
     const before = await readAgain(agent, from);
-    if (before?.fenced_by !== null) return before !== null;
+    if (before === null || before.mine.length === 0) return false;
+    if (before.lease.fenced_by !== null) return true;
     await askFence({ ...agent, from }, ending.signal, agent);
     await locks.renew();
     const now = await readAgain(agent, from);
-    if (now === null || now.epoch !== before.epoch) return false;
-    if (!(await fenceLease(leases, now, host))) return false;
+    if (now === null || now.mine.length === 0 || now.lease.epoch !== before.lease.epoch)
+      return false;
+    if (!(await fenceLease(leases, now.lease, host))) return false;
     report(`${from} is dead: fenced by ${host}.`);
     return true;
   } finally {
@@ -238,11 +229,9 @@ async function takeFrom(agent: Agent, { host: from, fenced_by }: Lease): Promise
   // Without machines, a host is not fenced.
   if ((await machinesOf(agent, from)).length === 0) return void watch.settled.add(from);
   if (fenced_by === null && !(await fenceHost(agent, from))) return;
-  const nodes = await machinesOf(agent, from);
-  const aggregates = await agent.clients.aggregates();
   const processed = new Set<string>();
   for (;;) {
-    const now = await shareNow(agent, from, nodes, aggregates);
+    const now = await readAgain(agent, from);
     if (now === null || now.lease.fenced_by === null) return;
     const some = now.mine.filter((node) => !processed.has(node)).slice(0, PASS);
     if (some.length === 0) break;

@@ -32,6 +32,7 @@ import { openPorts } from "./legacy-ports.ts";
 type Boots = Awaited<ReturnType<typeof openBoots>>;
 
 export interface LegacyClients extends MoveTarget {
+  readonly variant: "baremetal";
   /** nova_bm with leases, in autocommit mode. */
   readonly leases: Database;
   readonly source: ServerIdentity;
@@ -72,20 +73,27 @@ export async function openLegacyClients(
   };
 }
 
-export function legacyOptions<T extends HostOptions>(run: RunFolder, options: T): Promise<T> {
-  return withSaved(run, SAVED, options);
-}
-
 const WHERE: readonly string[] = [
   ...["nova-bm-db", "nova-db", "nova-api-db", "os-cloud", "os-cacert", "insecure", "api-timeout"],
   "my-ip",
 ];
 
-const SAVED: readonly string[] = [...WHERE, "nova-conf", "tftp-root", "tftp-from", "root-uuid"];
+const FILES: readonly string[] = ["nova-conf", "tftp-root", "tftp-from", "root-uuid"];
 
-/** For read-only commands and rollback, which read the tree from the journal. */
-export async function whereOf(run: RunFolder, options: HostOptions): Promise<HostOptions> {
-  return pick(await legacyOptions(run, options), WHERE);
+/**
+ * With the options of earlier commands, which only runs for nova-baremetal use.
+ *
+ * @param files false for read-only commands and rollback, which read the tree from the journal
+ */
+export async function savedOptions(
+  variant: MoveTarget["variant"],
+  run: RunFolder,
+  options: HostOptions,
+  { files = false } = {},
+): Promise<HostOptions> {
+  if (variant === "ironic") return options;
+  const all = await withSaved(run, [...WHERE, ...FILES], options);
+  return files ? all : pick(all, WHERE);
 }
 
 const SELECT: ReadonlySet<Verb> = new Set(["SELECT"]);

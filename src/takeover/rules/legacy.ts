@@ -1,6 +1,6 @@
 import { listed, NAMES, showColumn } from "../../lib/text.ts";
 import { same } from "../../migrate/hosts/rules/gate.ts";
-import { type Acceptance, blocks, type Finding, finding, findingIf } from "../../model/findings.ts";
+import { type Acceptance, blocks, type Finding } from "../../model/findings.ts";
 import type { OwnedMachine, PlannedMove } from "../../model/nova/host-move.ts";
 import type { Lease } from "../../model/nova/leases.ts";
 import {
@@ -11,7 +11,7 @@ import {
   MIGRATING,
 } from "../../model/nova/legacy-move.ts";
 import { isUnlocked } from "./legacy-states.ts";
-import type { MoveFacts, MoveRequest } from "./move-hosts.ts";
+import { findingsOf, type MoveFacts, type MoveRequest } from "./move-hosts.ts";
 import { createMoves } from "./moves.ts";
 import { isLive } from "./successors.ts";
 
@@ -111,45 +111,32 @@ function judge(
   found: LegacyFound,
   { facts, from, to, dies, started, guarded }: Judging,
 ): readonly Finding[] {
-  const { node, tenant, owned, volumes, architecture, boot } = found;
+  const { node, tenant, volumes, architecture, boot } = found;
   const at = `bm_nodes.id=${node.id}`;
-  const state = stateOf(node);
+  const state = `task_state is ${showColumn(stateOf(node))}`;
   const of = `instance ${node.instance_uuid}`;
   const names = facts.networks.filter((host) => host === from || host === to);
+  // The agent renews the lease only while nova-compute reports, independent of clocks.
+  const lease = facts.leases.find(({ host }) => host === from);
+  const isAlive = lease !== undefined && from !== to && isLive(lease);
+  const isMovable = IDLE.has(stateOf(node)) || dies;
+  const owner = `service_host is ${from}, service_epoch ${node.service_epoch}`;
+  const hasLock = tenant !== null && isUnlocked(tenant) && tenant.task_state !== MIGRATING;
+  const refer = `networks, fixed_ips or floating_ips refer to ${names.join(", ")}`;
+  // Tilera, whose tenants' root filesystem is on the compute host. @source nova-bm.md 3.5
+  const isTilera = architecture !== null && /^tile/i.test(architecture);
   return [
-    // The agent renews the lease only while nova-compute reports, independent of clocks.
-    ...facts.leases
-      .filter((lease) => lease.host === from && from !== to && isLive(lease))
-      .map((lease) => finding("N2I-D251", `compute host ${from}`, leaseText(lease))),
-    ...findingIf(!IDLE.has(state) && !dies, "N2I-D280", at, `task_state is ${showColumn(state)}`),
-    ...findingIf(dies, "N2I-D281", at, `task_state is ${showColumn(state)}: it ends as error`),
-    ...findingIf(
-      started || guarded,
-      "N2I-D282",
-      at,
-      `service_host is ${from}, service_epoch ${node.service_epoch}`,
-    ),
-    ...findingIf(
-      tenant !== null && isUnlocked(tenant) && tenant.task_state !== MIGRATING,
-      "N2I-D290",
-      of,
-      "locked is 1, and locked_by is NULL",
-    ),
-    ...judgePair(node, tenant, owned),
-    ...findingIf(volumes.length > 0, "N2I-D284", of, listed(volumes, NAMES)),
-    ...findingIf(
-      tenant !== null && names.length > 0,
-      "N2I-D285",
-      of,
-      `networks, fixed_ips or floating_ips refer to ${names.join(", ")}`,
-    ),
-    // Tilera, whose tenants' root filesystem is on the compute host. @source nova-bm.md 3.5
-    ...findingIf(
-      architecture !== null && /^tile/i.test(architecture),
-      "N2I-D286",
-      of,
-      `instances.architecture is ${architecture}`,
-    ),
+    ...findingsOf([
+      ["N2I-D251", `compute host ${from}`, isAlive && leaseText(lease)],
+      ["N2I-D280", at, !isMovable && state],
+      ["N2I-D281", at, dies && `${state}: it ends as error`],
+      ["N2I-D282", at, (started || guarded) && owner],
+      ["N2I-D290", of, hasLock && "locked is 1, and locked_by is NULL"],
+      ["N2I-D283", at, pairFault(found)],
+      ["N2I-D284", of, volumes.length > 0 && listed(volumes, NAMES)],
+      ["N2I-D285", of, tenant !== null && names.length > 0 && refer],
+      ["N2I-D286", of, isTilera && `instances.architecture is ${architecture}`],
+    ]),
     ...(tenant === null || dies ? [] : boot),
   ];
 }
@@ -160,27 +147,18 @@ export function leaseText({ host, age, ttl }: Lease): string {
 }
 
 /** bm_nodes and Nova must have the same instance. @source systems.md A5 */
-function judgePair(
-  { id, uuid, instance_uuid }: LegacyNode,
-  tenant: LegacyTenant | null,
-  { instances }: OwnedMachine,
-): readonly Finding[] {
-  const at = `bm_nodes.id=${id}`;
-  const foreign = instances.filter((one) => !same(one.uuid, instance_uuid));
-  const fault = (reason: string): readonly Finding[] => [finding("N2I-D283", at, reason)];
+function pairFault({ node, tenant, owned }: LegacyFound): string | false {
+  const { uuid, instance_uuid } = node;
+  const foreign = owned.instances.filter((one) => !same(one.uuid, instance_uuid));
+  const uuids = foreign.map((one) => one.uuid);
   if (foreign.length > 0)
-    return fault(
-      `instance_uuid is ${showColumn(instance_uuid)}, instances.node of ${listed(
-        foreign.map((one) => one.uuid),
-        NAMES,
-      )} is ${uuid}`,
-    );
-  if (instance_uuid === null) return [];
+    return `instance_uuid is ${showColumn(instance_uuid)}, instances.node of ${listed(uuids, NAMES)} is ${uuid}`;
+  if (instance_uuid === null) return false;
   if (tenant === null || tenant.deleted)
-    return fault(`instance ${instance_uuid} is ${tenant === null ? "not in Nova" : "deleted"}`);
-  return same(tenant.node, uuid)
-    ? []
-    : fault(`instances.node of ${instance_uuid} is ${showColumn(tenant.node)}`);
+    return `instance ${instance_uuid} is ${tenant === null ? "not in Nova" : "deleted"}`;
+  return (
+    !same(tenant.node, uuid) && `instances.node of ${instance_uuid} is ${showColumn(tenant.node)}`
+  );
 }
 
 function moveOf({ node, tenant }: LegacyFound, { from, to, dies, started }: Judging): LegacyMove {

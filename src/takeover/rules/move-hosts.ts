@@ -1,5 +1,5 @@
 import { isUp } from "../../migrate/hosts/rules/running.ts";
-import { type Finding, finding, findingIf } from "../../model/findings.ts";
+import { type Finding, type FindingCode, finding } from "../../model/findings.ts";
 import type { ComputeHost, MoveMode } from "../../model/nova/host-move.ts";
 import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
 import { refusesNewHosts } from "../../model/nova/nova-release.ts";
@@ -35,6 +35,15 @@ export const SENTENCES = {
     "Found an ironic host with more than one instance! Please delete all Nova instances that do not match the instance uuid recorded on the Ironic node.",
 } as const;
 
+/** Code, place and message. The message is false if the finding does not occur. */
+type Check = readonly [code: FindingCode, place: string, message: string | false];
+
+export function findingsOf(checks: readonly Check[]): readonly Finding[] {
+  return checks.flatMap(([code, at, message]) =>
+    message === false ? [] : [finding(code, at, message)],
+  );
+}
+
 export function judgeHosts(
   facts: MoveFacts,
   request: MoveRequest,
@@ -42,29 +51,26 @@ export function judgeHosts(
   to: string,
 ): readonly Finding[] {
   const serviceOf = (name: string) => facts.hosts.find(({ host }) => host === name);
-  return [
+  return findingsOf([
     ...judgeSource(serviceOf(from), from, request),
     ...judgeDestination(serviceOf(to), to, facts, request),
-    ...judgeCells(facts, from, to),
-    ...(request.forceAggregates ? [] : judgeAggregates(facts, from, to)),
-  ];
+    ...judgeGroups(facts, request, from, to),
+  ]);
 }
 
 function judgeSource(
   service: ComputeHost | undefined,
   from: string,
   { mode, driver, down }: MoveRequest,
-): readonly Finding[] {
+): readonly Check[] {
   const at = `compute host ${from}`;
   // For a takeover, the operator or the site's fence confirms that the host is down (N2I-D270).
-  if (service === undefined) return findingIf(mode === "move", "N2I-D252", at, noService(from));
+  if (service === undefined) return [["N2I-D252", at, mode === "move" && noService(from)]];
+  // For nova-baremetal, bm_nodes.service_host is the fence.
+  const mayRun = mode === "move" && driver === undefined && !isFenced(service);
   return [
-    // For nova-baremetal, bm_nodes.service_host is the fence.
-    ...findingIf(
-      mode === "move" && driver === undefined && !isFenced(service),
-      ...(["N2I-D250", at, SENTENCES.source] as const),
-    ),
-    ...findingIf(isUp(service, down), "N2I-D251", at, reportText(service.age)),
+    ["N2I-D250", at, mayRun && SENTENCES.source],
+    ["N2I-D251", at, isUp(service, down) && reportText(service.age)],
   ];
 }
 
@@ -88,59 +94,47 @@ function judgeDestination(
   service: ComputeHost | undefined,
   to: string,
   { identity, types }: MoveFacts,
-  request: MoveRequest,
-): readonly Finding[] {
-  const { down } = request;
+  { down, driver }: MoveRequest,
+): readonly Check[] {
   const at = `compute host ${to}`;
   if (service === undefined) {
     const starts = refusesNewHosts(identity.head)
       ? ". A new nova-compute of this release refuses to start if instances have its host"
       : "";
-    return [finding("N2I-D253", at, `${noService(to)}${starts}`)];
+    return [["N2I-D253", at, `${noService(to)}${starts}`]];
   }
   const { forced_down, disabled, disabled_reason, age } = service;
   const driven = types.get(to) ?? [];
+  const reason = disabled_reason ? `: ${disabled_reason}` : "";
+  const isOther = driven.some((type) => type !== (driver ?? "ironic"));
   return [
-    ...findingIf(forced_down === true, "N2I-D254", at, SENTENCES.destination),
-    ...findingIf(
-      disabled === true && forced_down !== true,
-      "N2I-D256",
-      at,
-      disabled_reason ? `it is disabled: ${disabled_reason}` : "it is disabled",
-    ),
-    ...findingIf(!isUp(service, down), "N2I-D255", at, reportText(age)),
-    ...findingIf(
-      driven.some((type) => type !== (request.driver ?? "ironic")),
-      "N2I-D257",
-      at,
-      `its compute nodes have hypervisor_type ${driven.join(", ")}`,
-    ),
+    ["N2I-D254", at, forced_down === true && SENTENCES.destination],
+    ["N2I-D256", at, disabled === true && forced_down !== true && `it is disabled${reason}`],
+    ["N2I-D255", at, !isUp(service, down) && reportText(age)],
+    ["N2I-D257", at, isOther && `its compute nodes have hypervisor_type ${driven.join(", ")}`],
   ];
 }
 
-function judgeCells({ mappings }: MoveFacts, from: string, to: string): readonly Finding[] {
-  if (mappings === undefined) return [];
+/** Cells and aggregates. */
+function judgeGroups(
+  { mappings, aggregates }: MoveFacts,
+  { forceAggregates }: MoveRequest,
+  from: string,
+  to: string,
+): readonly Check[] {
   const at = `compute host ${to}`;
-  const [old, cell] = [mappings.get(from), mappings.get(to)];
-  if (cell === undefined)
-    return [finding("N2I-D258", at, "nova_api.host_mappings has no row of it")];
-  return findingIf(
-    old !== undefined && old !== cell,
-    "N2I-D258",
-    at,
-    `it is mapped to cell ${cell}, ${from} to cell ${old}`,
-  );
-}
-
-function judgeAggregates({ aggregates }: MoveFacts, from: string, to: string): readonly Finding[] {
-  if (aggregates === null) return [];
+  const [source, cell] = [mappings?.get(from), mappings?.get(to)];
+  const differs = source !== undefined && source !== cell;
+  const fault =
+    cell === undefined
+      ? "nova_api.host_mappings has no row of it"
+      : differs && `it is mapped to cell ${cell}, ${from} to cell ${source}`;
   const [old, now] = [from, to].map((host) =>
-    (aggregates.get(host) ?? []).toSorted((a, b) => a - b).join(", "),
+    (aggregates?.get(host) ?? []).toSorted((a, b) => a - b).join(", "),
   );
-  return findingIf(
-    old !== now,
-    "N2I-D264",
-    `compute host ${to}`,
-    `${from} is in aggregates ${old || "none"}, ${to} in ${now || "none"}`,
-  );
+  const texts = `${from} is in aggregates ${old || "none"}, ${to} in ${now || "none"}`;
+  return [
+    ["N2I-D258", at, mappings !== undefined && fault],
+    ["N2I-D264", at, !forceAggregates && old !== now && texts],
+  ];
 }

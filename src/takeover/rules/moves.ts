@@ -1,14 +1,7 @@
 import { isUuid } from "../../lib/uuid.ts";
 import { same } from "../../migrate/hosts/rules/gate.ts";
 import { moveComputes } from "../../migrate/hosts/rules/steps.ts";
-import {
-  type Acceptance,
-  accept,
-  blocks,
-  type Finding,
-  finding,
-  findingIf,
-} from "../../model/findings.ts";
+import { type Acceptance, accept, blocks, type Finding } from "../../model/findings.ts";
 import type {
   ComputeHost,
   NodeTenant,
@@ -21,6 +14,7 @@ import type { NovaStep } from "../../model/nova/nova-plan.ts";
 import { hasMovedToApi } from "../../model/nova/nova-release.ts";
 import { busyText, requestText } from "../../model/nova/requests.ts";
 import {
+  findingsOf,
   isFenced,
   judgeHosts,
   type MoveFacts,
@@ -83,57 +77,36 @@ function judgeMachine(
   const [compute, ...more] = computes;
   const [instance, ...rest] = instances;
   const of = instance === undefined ? at : `instance ${instance.uuid}`;
-  const isExpectedHost = (host: string | null | undefined): boolean =>
-    host === undefined || host === from || host === to;
-  const instanceHost = instance?.host;
-  const busy = instance === undefined ? null : busyText(instance, from);
-  return [
-    ...findingIf(
-      more.length > 0,
-      "N2I-D262",
-      at,
-      `live rows ${computes.map(({ id, owner }) => `compute_nodes.id=${id} of ${owner}`).join(", ")}`,
-    ),
-    ...findingIf(
-      compute === undefined ? !isUuid(node) : compute.hypervisor_type !== driver,
-      "N2I-D269",
-      at,
-      compute === undefined
-        ? "it has no live compute node, and its name is not a uuid"
-        : `its hypervisor_type is ${compute.hypervisor_type}`,
-    ),
-    ...findingIf(rest.length > 0, "N2I-D261", at, SENTENCES.instances),
-    ...findingIf(
-      more.length === 0 && (!isExpectedHost(compute?.owner) || !isExpectedHost(instanceHost)),
-      "N2I-D268",
-      at,
-      `compute_nodes has ${compute?.owner ?? "no host"}, its instance ${instanceHost ?? "none"}`,
-    ),
-    ...findingIf(
-      evacuations.length > 0,
-      "N2I-D263",
-      of,
-      `migrations has one from ${[...new Set(evacuations)].join(", ")}`,
-    ),
-    ...judgeIronic(node, instance, tenant),
-    ...findingIf(busy !== null, "N2I-D260", of, busy ?? ""),
-    ...queued.map((request) => finding("N2I-D266", of, requestText(request, from))),
-  ];
+  const isOther = (host: string | null | undefined): boolean =>
+    host !== undefined && host !== from && host !== to;
+  const rows = computes.map(({ id, owner }) => `compute_nodes.id=${id} of ${owner}`);
+  const nameless = "it has no live compute node, and its name is not a uuid";
+  const driven =
+    compute === undefined
+      ? !isUuid(node) && nameless
+      : compute.hypervisor_type !== driver && `its hypervisor_type is ${compute.hypervisor_type}`;
+  const hosts = `compute_nodes has ${compute?.owner ?? "no host"}, its instance ${instance?.host ?? "none"}`;
+  const isElsewhere = more.length === 0 && (isOther(compute?.owner) || isOther(instance?.host));
+  const sources = [...new Set(evacuations)].join(", ");
+  return findingsOf([
+    ["N2I-D262", at, more.length > 0 && `live rows ${rows.join(", ")}`],
+    ["N2I-D269", at, driven],
+    ["N2I-D261", at, rest.length > 0 && SENTENCES.instances],
+    ["N2I-D268", at, isElsewhere && hosts],
+    ["N2I-D263", of, evacuations.length > 0 && `migrations has one from ${sources}`],
+    ["N2I-D265", at, ironicFault(instance, tenant)],
+    ["N2I-D260", of, instance !== undefined && (busyText(instance, from) ?? false)],
+    ...queued.map((request) => ["N2I-D266", of, requestText(request, from)] as const),
+  ]);
 }
 
-function judgeIronic(
-  node: string,
-  instance: Tenant | undefined,
-  tenant: NodeTenant,
-): readonly Finding[] {
-  if (tenant === undefined) return [];
-  const at = `compute node ${node}`;
-  if (tenant === null) return [finding("N2I-D265", at, "Ironic has no such node")];
-  return findingIf(
-    !same(tenant.instance_uuid, instance?.uuid),
-    "N2I-D265",
-    at,
-    `Ironic's node has ${tenant.instance_uuid ?? "none"}, Nova has ${instance?.uuid ?? "none"} on it`,
+function ironicFault(instance: Tenant | undefined, tenant: NodeTenant): string | false {
+  if (tenant === undefined) return false;
+  if (tenant === null) return "Ironic has no such node";
+  const uuids = [tenant.instance_uuid, instance?.uuid] as const;
+  return (
+    !same(...uuids) &&
+    `Ironic's node has ${uuids[0] ?? "none"}, Nova has ${uuids[1] ?? "none"} on it`
   );
 }
 
@@ -189,24 +162,17 @@ function forHosts(
   return {
     oldHosts,
     fence: mode === "takeover" ? services.flatMap((service) => fenceStep(service, reason)) : [],
-    findings: [
-      ...from.map((host) =>
-        finding(
-          "N2I-D267",
-          `compute host ${host}`,
-          `before its nova-compute is started again: rabbitmqctl purge_queue compute.${host}`,
-        ),
-      ),
-      ...oldHosts.flatMap(({ host, id }) =>
-        findingIf(
-          mode === "takeover" && id === null,
-          "N2I-D270",
-          `compute host ${host}`,
-          noService(host),
-        ),
-      ),
-      ...findingIf(unseen, "N2I-D259", "--nova-api-db", "it was not specified"),
-    ],
+    findings: findingsOf([
+      ...from.map((host) => {
+        const purge = `before its nova-compute is started again: rabbitmqctl purge_queue compute.${host}`;
+        return ["N2I-D267", `compute host ${host}`, purge] as const;
+      }),
+      ...oldHosts.map(({ host, id }) => {
+        const isMissing = mode === "takeover" && id === null;
+        return ["N2I-D270", `compute host ${host}`, isMissing && noService(host)] as const;
+      }),
+      ["N2I-D259", "--nova-api-db", unseen && "it was not specified"],
+    ]),
   };
 }
 

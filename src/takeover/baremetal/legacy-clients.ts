@@ -17,7 +17,7 @@ import {
   NETWORKS,
   needLegacyColumns,
   networkHosts,
-  openFreshComputes,
+  openLegacyComputes,
 } from "../../systems/nova-db/legacy.ts";
 import { openMachines } from "../../systems/nova-db/machines.ts";
 import { readLeases } from "../leases/leases.ts";
@@ -37,8 +37,6 @@ export interface LegacyClients extends MoveTarget {
   readonly leases: Database;
   readonly source: ServerIdentity;
   readonly read: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>;
-  /** As `read`, for these machines (bm_nodes.uuid), with newly read compute nodes. */
-  readonly readerOf: (nodes: readonly string[]) => Promise<LegacyClients["read"]>;
   readonly boots: Boots;
   readonly ports: ReturnType<typeof openPorts>;
 }
@@ -66,7 +64,6 @@ export async function openLegacyClients(
   return {
     ...{ ...nova, variant: "baremetal", leases, source: await identify(leases) },
     read: await createReader(nova.database, leases),
-    readerOf: (nodes) => createReader(nova.database, leases, nodes),
     boots,
     ports: openPorts(options, opening, boots.myIp),
     planner: legacyPlanner(nova.database, leases, boots),
@@ -110,12 +107,8 @@ function rights(readOnly: boolean): Privileges {
   ]);
 }
 
-async function createReader(
-  nova: Database,
-  leases: Database,
-  some?: readonly string[],
-): Promise<LegacyClients["read"]> {
-  const computesOf = await openFreshComputes(nova, some);
+async function createReader(nova: Database, leases: Database): Promise<LegacyClients["read"]> {
+  const computesOf = await openLegacyComputes(nova);
   return async (moves) => {
     const nodes = await nodesById(
       leases,

@@ -4,22 +4,29 @@ import { MigrationError } from "../lib/error.ts";
 import { counted, listed, NAMES } from "../lib/text.ts";
 import { rowsPart } from "../migrate/apply/parts.ts";
 import { checkNova } from "../migrate/hosts/nova-target.ts";
-import type { SkippedRow } from "../model/change.ts";
 import type { Entries } from "../model/journal.ts";
 import type { OldHost, PlannedMove } from "../model/nova/host-move.ts";
 import type { NovaStep, NovaTarget, UncommittedSteps } from "../model/nova/nova-plan.ts";
+import { closing } from "../run/databases.ts";
 import { failpoint } from "../run/failpoint.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
-import type { MovePlan } from "../run/host-files.ts";
+import { checkWindow } from "../run/files/window-file.ts";
+import { type MovePlan, presentMoves } from "../run/host-files.ts";
+import { inRun } from "../run/run.ts";
+import { saveOptions } from "../run/saved-options.ts";
 import { type RunSession, withSession } from "../run/session.ts";
 import type { Sink } from "../run/sink.ts";
 import { performFence } from "../systems/nova-db/perform.ts";
 import { createNovaTarget } from "../systems/nova-db/target.ts";
+import { savedOptions } from "./baremetal/legacy-clients.ts";
 import { recorded } from "./baremetal/legacy-fence.ts";
+import { moveLegacy } from "./baremetal/legacy-take.ts";
+import { checkMovable } from "./host-plan.ts";
 import { checkDead, checkPairs, silentSince } from "./host-watch.ts";
+import { openTarget } from "./open-target.ts";
 import { isFenced } from "./rules/move-hosts.ts";
 import { fenceLeg, fencePart, rowsLeg } from "./steps/host-move.ts";
-import type { MoveTarget } from "./target.ts";
+import type { HostMoved, HostOptions, MoveTarget } from "./target.ts";
 
 interface HostSession {
   readonly session: RunSession;
@@ -60,6 +67,47 @@ export async function withHosts<T>(
   } finally {
     await lock.release();
   }
+}
+
+/** @throws MigrationError N2I-E317 if no machine can be moved, N2I-E315 for a takeover plan */
+export function moveHosts(
+  variant: MoveTarget["variant"],
+  options: HostOptions & { readonly run: string },
+  sink: Sink,
+): Promise<HostMoved> {
+  return inRun(options.run, "host move", { kind: "takeover", variant }, (run) =>
+    closing(async (keep) => {
+      const plan = await presentMoves(run);
+      checkMode(run, plan);
+      await checkMovable(plan);
+      await checkWindow(run, "host move");
+      // The move needs the plan's options for boot files.
+      const saved = await savedOptions(variant, run, options, { files: true });
+      const target = await openTarget(variant, saved, keep, { readOnly: false }, sink.report);
+      await saveOptions(run, "host", saved);
+      const { counts, from, to } = plan.manifest;
+      const { computes, instances, verdicts } = counts;
+      const machines = `${counted(verdicts.move, "machine")} of ${from.map(({ host }) => host).join(", ")}`;
+      const nova = target.database.label;
+      if (target.variant === "ironic") {
+        const rows = counted(computes + instances, "row");
+        await sink.confirm(`Change ${rows} of ${nova}: ${machines} move to ${to.join(", ")}?`);
+        return performMoves(run, target, plan, sink);
+      }
+      await sink.confirm(
+        `Move ${machines} to ${to.join(", ")} in ${target.leases.label} and ${nova}?`,
+      );
+      return moveLegacy(run, target, plan, sink);
+    }),
+  );
+}
+
+/** @throws MigrationError N2I-E315 for a takeover, whose host was neither watched nor confirmed */
+function checkMode({ path }: RunFolder, { manifest: { mode, nova_bm } }: MovePlan): void {
+  if (mode === "move") return;
+  throw new MigrationError("N2I-E315", `${path} takes over a dead host`, {
+    fix: `${nova_bm ? "Its agent or host takeover resumes it" : "Resume with host takeover"}, or create a new plan with host plan.`,
+  });
 }
 
 const NOTHING = (): Promise<void> => Promise.resolve();
@@ -170,16 +218,4 @@ const ENDED = "host-plan";
 /** Whether a plan was completed. Its skipped machines need another plan. */
 export function isThrough({ sha256 }: MovePlan, entries: Entries): boolean {
   return entries.some((entry) => entry.do === "end" && entry.part === ENDED && entry.id === sha256);
-}
-
-export interface HostMoved {
-  readonly manifest: MovePlan["manifest"];
-  readonly blocked: number;
-  readonly fenced: number;
-  /** Changed rows, and rows that had been changed before; for nova-baremetal, machines. */
-  readonly made: number;
-  readonly found: number;
-  /** Machines that another user or service changed since the plan. */
-  readonly skipped: readonly SkippedRow[];
-  readonly stopped: boolean;
 }

@@ -10,26 +10,33 @@ import { plansIn } from "../model/journal.ts";
 import type { Machine } from "../model/machine.ts";
 import type { Site } from "../model/mapping.ts";
 import { MOVES, type MoveMode } from "../model/nova/host-move.ts";
+import { closing } from "../run/databases.ts";
 import { readJournal } from "../run/files/journal.ts";
 import { createPlan, removePlans } from "../run/files/plan-folder.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
 import { type MovePlan, presentMoves } from "../run/host-files.ts";
-import { now, rest } from "../run/process-context.ts";
+import { inRun } from "../run/run.ts";
+import { saveOptions } from "../run/saved-options.ts";
 import type { Sink } from "../run/sink.ts";
 import { VERSION } from "../run/version.ts";
-import { busyInstances } from "../systems/nova-db/machines.ts";
-import { downTime, watchHost } from "./host-watch.ts";
+import { downTime } from "./host-watch.ts";
+import { openTarget } from "./open-target.ts";
 import type { MoveFacts, MoveRequest } from "./rules/move-hosts.ts";
 import type { HostOptions, MoveTarget } from "./target.ts";
 
-export interface TakeoverOptions extends HostOptions {
-  readonly run: string;
-  readonly from: string;
-  readonly fenceCommand?: string;
-  readonly confirmedDown: boolean;
-  readonly yes?: boolean;
-  readonly settle?: number;
-  readonly plan: boolean;
+export function planMoves(
+  options: HostOptions & { readonly run: string },
+  sink: Sink,
+): Promise<MovePlan> {
+  const variant = options.novaBmDb === undefined ? "ironic" : "baremetal";
+  return inRun(options.run, "host plan", { kind: "takeover", variant, create: true }, (run) =>
+    closing(async (keep) => {
+      const target = await openTarget(variant, options, keep, { readOnly: true }, sink.report);
+      const planned = await makeMoves(run, target, "move", options, sink);
+      await saveOptions(run, "host", options);
+      return planned;
+    }),
+  );
 }
 
 /** @throws MigrationError N2I-E315 in a run of another kind, N2I-E306 for an unknown machine */
@@ -93,72 +100,6 @@ export async function makeMoves(
     await plan.abandon();
     throw cause;
   }
-}
-
-export interface Planning {
-  readonly sink: Sink;
-  readonly show: (made: MovePlan) => Promise<void>;
-}
-
-/** To be called before the plan, because the fence compares the observed report_count. */
-export async function watchDead(target: MoveTarget, options: TakeoverOptions, sink: Sink) {
-  const watched = await watchHost(target, options.from, await downTime(options), sink);
-  await settle(target, options, sink);
-  return watched;
-}
-
-/** @param watched by `watchDead` @throws MigrationError N2I-E316 */
-export async function watchedPlan(
-  run: RunFolder,
-  target: MoveTarget,
-  options: TakeoverOptions,
-  watched: Awaited<ReturnType<typeof watchDead>>,
-  { sink, show }: Planning,
-): Promise<MovePlan> {
-  const made = await makeMoves(run, target, "takeover", options, sink);
-  for (const { id, host, report_count, last_seen_up } of made.manifest.from)
-    if (id !== null && (watched?.id !== id || hasReported(watched, { report_count, last_seen_up })))
-      throw new MigrationError("N2I-E316", `nova-compute of ${host} reported after it was watched`);
-  await show(made);
-  return made;
-}
-
-/** The API, the scheduler or a conductor may still finish requests for a dead host. */
-async function settle(
-  { database }: MoveTarget,
-  { from, settle: seconds = 0 }: TakeoverOptions,
-  { report }: Sink,
-): Promise<void> {
-  const end = now() + seconds * 1000;
-  for (let reported = false; now() < end; reported = true) {
-    const busy = await busyInstances(database, from);
-    if (busy === 0) return;
-    if (!reported)
-      report(
-        `Waiting at most ${seconds} s: ${counted(busy, "instance")} of ${from} with a task in progress.`,
-      );
-    await rest(PACE);
-  }
-}
-
-/** Milliseconds between two reads. */
-const PACE = 500;
-
-/** Confirmation in addition to Nova's row: by the operator, or by the site's fence. */
-export async function askDown(
-  { from, confirmedDown, fenceCommand, yes = false }: TakeoverOptions,
-  { machines, to }: { readonly machines: number; readonly to: string },
-  { database }: MoveTarget,
-  { confirm }: Sink,
-): Promise<void> {
-  if (confirmedDown) return;
-  const what = `Move ${counted(machines, "machine")} to ${to} in ${database.label}?`;
-  if (fenceCommand !== undefined) return confirm(what);
-  if (yes)
-    throw new MigrationError("N2I-E303", `--yes does not confirm that ${from} is down`, {
-      fix: "Pass --confirmed-down, or the site's fencing program with --fence-command.",
-    });
-  await confirm(`Is ${from} down, and does its nova-compute stay down? ${what}`);
 }
 
 /** @throws MigrationError N2I-E317 with the reasons, N2I-E306 for a plan without machines */

@@ -1,5 +1,6 @@
 import { MigrationError, orNull } from "../lib/error.ts";
 import { counted } from "../lib/text.ts";
+import { hasReported } from "../migrate/hosts/rules/running.ts";
 import type { SkippedRow } from "../model/change.ts";
 import { type Entries, plansOf } from "../model/journal.ts";
 import { HOST_PARTS } from "../model/nova/host-move.ts";
@@ -9,51 +10,37 @@ import { readJournal } from "../run/files/journal.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
 import { checkWindow } from "../run/files/window-file.ts";
 import { type MovePlan, presentMoves } from "../run/host-files.ts";
+import { now, rest } from "../run/process-context.ts";
 import { inRun } from "../run/run.ts";
 import { saveOptions } from "../run/saved-options.ts";
 import type { Sink } from "../run/sink.ts";
-import { openMachines } from "../systems/nova-db/machines.ts";
+import { busyInstances, openMachines } from "../systems/nova-db/machines.ts";
 import { type LegacyClients, savedOptions } from "./baremetal/legacy-clients.ts";
 import { fenceByHand } from "./baremetal/legacy-fence.ts";
 import { checkAny, withLegacy } from "./baremetal/legacy-moves.ts";
-import {
-  legacyMoved,
-  moveLegacy,
-  performLegacy,
-  reportMoved,
-  takeMachines,
-} from "./baremetal/legacy-take.ts";
+import { legacyMoved, performLegacy, reportMoved, takeMachines } from "./baremetal/legacy-take.ts";
 import { movedMachines } from "./baremetal/steps/legacy-started.ts";
-import { type HostMoved, isThrough, performMoves } from "./host-moves.ts";
-import {
-  askDown,
-  checkMovable,
-  hostsIn,
-  makeMoves,
-  type Planning,
-  siteOf,
-  type TakeoverOptions,
-  watchDead,
-  watchedPlan,
-} from "./host-plan.ts";
-import { configuredDownTime, downTime } from "./host-watch.ts";
+import { isThrough, performMoves } from "./host-moves.ts";
+import { checkMovable, hostsIn, makeMoves, siteOf } from "./host-plan.ts";
+import { configuredDownTime, downTime, watchHost } from "./host-watch.ts";
 import { readLeases } from "./leases/leases.ts";
 import { openTarget } from "./open-target.ts";
 import { EVERYTHING, rowsToRestore } from "./steps/host-move.ts";
-import type { HostOptions, MoveTarget } from "./target.ts";
+import type { HostMoved, HostOptions, MoveTarget } from "./target.ts";
 
-type RunOptions = HostOptions & { readonly run: string };
+interface TakeoverOptions extends HostOptions {
+  readonly run: string;
+  readonly from: string;
+  readonly fenceCommand?: string;
+  readonly confirmedDown: boolean;
+  readonly yes?: boolean;
+  readonly settle?: number;
+  readonly plan: boolean;
+}
 
-export function planMoves(options: RunOptions, sink: Sink): Promise<MovePlan> {
-  const variant = options.novaBmDb === undefined ? "ironic" : "baremetal";
-  return inRun(options.run, "host plan", { kind: "takeover", variant, create: true }, (run) =>
-    closing(async (keep) => {
-      const target = await openTarget(variant, options, keep, { readOnly: true }, sink.report);
-      const planned = await makeMoves(run, target, "move", options, sink);
-      await saveOptions(run, "host", options);
-      return planned;
-    }),
-  );
+interface Planning {
+  readonly sink: Sink;
+  readonly show: (made: MovePlan) => Promise<void>;
 }
 
 /**
@@ -95,8 +82,7 @@ async function takeNova(
   planning: Planning,
 ): Promise<HostMoved | null> {
   const { sink } = planning;
-  const resumable = await startedPlan(run, nova, options.from);
-  if (resumable !== null) await resumeNova(run, resumable, options, planning);
+  const resumable = await startedPlan(run, nova, options, planning);
   const plan =
     resumable ??
     (await watchedPlan(run, nova, options, await watchDead(nova, options, sink), planning));
@@ -121,50 +107,47 @@ async function takeNova(
   );
 }
 
-/** Null if the host must be watched again. */
-async function startedPlan(run: RunFolder, nova: MoveTarget, from: string) {
+/**
+ * Null if the host must be watched again.
+ *
+ * @throws MigrationError N2I-E100 if options differ from the started plan
+ */
+async function startedPlan(
+  run: RunFolder,
+  nova: MoveTarget,
+  options: TakeoverOptions,
+  { sink, show }: Planning,
+): Promise<MovePlan | null> {
   const plan = await orNull(presentMoves(run), "N2I-E110");
   if (plan === null) return null;
   const { entries } = await readJournal(run);
-  const last = entries.findLast((entry) => "part" in entry && HOST_PARTS.includes(entry.part));
+  const { mode, from, to, made_at, service_down_time: down } = plan.manifest;
   const isStarted = plansOf(entries, ...HOST_PARTS).includes(plan.sha256);
-  const { mode, from: oldHosts } = plan.manifest;
-  const isOwned = mode === "takeover" && oldHosts.some(({ host }) => host === from);
-  if (!isStarted || !isOwned) return null;
-  if ((await rowsToRestore([plan], entries)) === 0) return null;
-  const isUndoing = last?.do === "undo" || last?.do === "undone";
-  if (!isUndoing && !isThrough(plan, entries)) return plan;
-  // Remaining or restored machines are planned again. Otherwise the plan is kept.
-  const machines = await openMachines(nova.database);
-  for await (const nodes of machines.owned(from)) if (nodes.length > 0) return null;
-  return plan;
-}
-
-/** @throws MigrationError N2I-E100 if options differ from the started plan */
-async function resumeNova(
-  run: RunFolder,
-  plan: MovePlan,
-  options: TakeoverOptions,
-  { sink, show }: Planning,
-): Promise<void> {
-  const { manifest } = plan;
-  const { to, service_down_time: down, made_at } = manifest;
+  const isOwned = mode === "takeover" && from.some(({ host }) => host === options.from);
+  if (!isStarted || !isOwned || (await rowsToRestore([plan], entries)) === 0) return null;
+  const last = entries.findLast((entry) => "part" in entry && HOST_PARTS.includes(entry.part));
+  if (last?.do === "undo" || last?.do === "undone" || isThrough(plan, entries)) {
+    // Remaining or restored machines are planned again. Otherwise the plan is kept.
+    const machines = await openMachines(nova.database);
+    for await (const nodes of machines.owned(options.from)) if (nodes.length > 0) return null;
+  }
   const [hosts, seconds] = [hostsIn(options), await configuredDownTime(options)];
   if (hosts.toSorted().join() !== to.toSorted().join())
     throw startedWith(`--to ${to.join(",")}, not ${hosts.join(",")}`, run);
   if (seconds !== null && seconds !== down)
     throw startedWith(`a service_down_time of ${down} s, not ${seconds} s`, run);
-  const { sha256: site } = await siteOf(options.site);
-  const { force_aggregates: forced = false } = manifest;
+  const { sha256 } = await siteOf(options.site);
+  const { site = null, force_aggregates: forced = false } = plan.manifest;
   const later = [
-    (manifest.site ?? null) === site ? "" : "--site",
-    forced === (options.forceAggregates ?? false) ? "" : "--force-aggregates",
-  ].filter(Boolean);
+    ...(site === sha256 ? [] : ["--site"]),
+    ...(forced === (options.forceAggregates ?? false) ? [] : ["--force-aggregates"]),
+  ];
   const verb = later.length > 1 ? "are" : "is";
   const rest =
     later.length === 0 ? "" : `. ${later.join(" and ")} ${verb} used after it is finished`;
   sink.report(`Resuming the plan of ${made_at}${rest}.`);
   if (options.plan) await show(plan);
+  return plan;
 }
 
 function startedWith(other: string, { path }: RunFolder): MigrationError {
@@ -256,43 +239,54 @@ async function resumeLegacy(
   return resumed;
 }
 
-/** @throws MigrationError N2I-E317 if no machine can be moved, N2I-E315 for a takeover plan */
-export function moveHosts(
-  variant: MoveTarget["variant"],
-  options: RunOptions,
-  sink: Sink,
-): Promise<HostMoved> {
-  return inRun(options.run, "host move", { kind: "takeover", variant }, (run) =>
-    closing(async (keep) => {
-      const plan = await presentMoves(run);
-      checkMode(run, plan);
-      await checkMovable(plan);
-      await checkWindow(run, "host move");
-      // The move needs the plan's options for boot files.
-      const saved = await savedOptions(variant, run, options, { files: true });
-      const target = await openTarget(variant, saved, keep, { readOnly: false }, sink.report);
-      await saveOptions(run, "host", saved);
-      const { counts, from, to } = plan.manifest;
-      const { computes, instances, verdicts } = counts;
-      const machines = `${counted(verdicts.move, "machine")} of ${from.map(({ host }) => host).join(", ")}`;
-      const nova = target.database.label;
-      if (target.variant === "ironic") {
-        const rows = counted(computes + instances, "row");
-        await sink.confirm(`Change ${rows} of ${nova}: ${machines} move to ${to.join(", ")}?`);
-        return performMoves(run, target, plan, sink);
-      }
-      await sink.confirm(
-        `Move ${machines} to ${to.join(", ")} in ${target.leases.label} and ${nova}?`,
-      );
-      return moveLegacy(run, target, plan, sink);
-    }),
-  );
+/** To be called before the plan, because the fence compares the observed report_count. */
+async function watchDead(target: MoveTarget, options: TakeoverOptions, sink: Sink) {
+  const { from, settle = 0 } = options;
+  const watched = await watchHost(target, from, await downTime(options), sink);
+  // The API, the scheduler or a conductor may still finish requests for a dead host.
+  const end = now() + settle * 1000;
+  for (let reported = false; now() < end; reported = true) {
+    const busy = await busyInstances(target.database, from);
+    if (busy === 0) break;
+    const instances = `${counted(busy, "instance")} of ${from} with a task in progress`;
+    if (!reported) sink.report(`Waiting at most ${settle} s: ${instances}.`);
+    await rest(PACE);
+  }
+  return watched;
 }
 
-/** @throws MigrationError N2I-E315 for a takeover, whose host was neither watched nor confirmed */
-function checkMode({ path }: RunFolder, { manifest: { mode, nova_bm } }: MovePlan): void {
-  if (mode === "move") return;
-  throw new MigrationError("N2I-E315", `${path} takes over a dead host`, {
-    fix: `${nova_bm ? "Its agent or host takeover resumes it" : "Resume with host takeover"}, or create a new plan with host plan.`,
-  });
+/** Milliseconds between two reads. */
+const PACE = 500;
+
+/** @param watched by `watchDead` @throws MigrationError N2I-E316 */
+async function watchedPlan(
+  run: RunFolder,
+  target: MoveTarget,
+  options: TakeoverOptions,
+  watched: Awaited<ReturnType<typeof watchDead>>,
+  { sink, show }: Planning,
+): Promise<MovePlan> {
+  const made = await makeMoves(run, target, "takeover", options, sink);
+  for (const { id, host, report_count, last_seen_up } of made.manifest.from)
+    if (id !== null && (watched?.id !== id || hasReported(watched, { report_count, last_seen_up })))
+      throw new MigrationError("N2I-E316", `nova-compute of ${host} reported after it was watched`);
+  await show(made);
+  return made;
+}
+
+/** Confirmation in addition to Nova's row: by the operator, or by the site's fence. */
+async function askDown(
+  { from, confirmedDown, fenceCommand, yes = false }: TakeoverOptions,
+  { machines, to }: { readonly machines: number; readonly to: string },
+  { database }: MoveTarget,
+  { confirm }: Sink,
+): Promise<void> {
+  if (confirmedDown) return;
+  const what = `Move ${counted(machines, "machine")} to ${to} in ${database.label}?`;
+  if (fenceCommand !== undefined) return confirm(what);
+  if (yes)
+    throw new MigrationError("N2I-E303", `--yes does not confirm that ${from} is down`, {
+      fix: "Pass --confirmed-down, or the site's fencing program with --fence-command.",
+    });
+  await confirm(`Is ${from} down, and does its nova-compute stay down? ${what}`);
 }

@@ -17,10 +17,10 @@ import { hasLifted } from "./baremetal/legacy-fence.ts";
 import { LEGACY } from "./baremetal/steps/legacy-started.ts";
 import { isSilentAgain, longestDownTime } from "./host-watch.ts";
 import { readLeases } from "./leases/leases.ts";
-import { compare, openTarget } from "./open-target.ts";
+import { type Compared, compare, openTarget } from "./open-target.ts";
 import { isFenced } from "./rules/move-hosts.ts";
 import { fencesOf } from "./steps/host-move.ts";
-import type { Compared, HostOptions } from "./target.ts";
+import type { HostOptions } from "./target.ts";
 
 interface VerifyOptions extends HostOptions {
   readonly run: string;

@@ -1,5 +1,6 @@
 import { same } from "../migrate/hosts/rules/gate.ts";
 import { type RowVerdict, verdictsOf } from "../model/artefact.ts";
+import type { Entries } from "../model/journal.ts";
 import type {
   ComputeHost,
   NodeTenant,
@@ -8,6 +9,7 @@ import type {
   PlannedMove,
 } from "../model/nova/host-move.ts";
 import { type LegacyMove, MIGRATING } from "../model/nova/legacy-move.ts";
+import type { MovePlan } from "../run/host-files.ts";
 import { openMachines } from "../systems/nova-db/machines.ts";
 import { type LegacyClients, openLegacyClients } from "./baremetal/legacy-clients.ts";
 import { machinesOf } from "./baremetal/legacy-moves.ts";
@@ -20,7 +22,7 @@ import {
   type LegacyNow,
   moveState,
 } from "./rules/legacy-states.ts";
-import { type Compared, type MoveTarget, openHostClients } from "./target.ts";
+import { type MoveTarget, openHostClients } from "./target.ts";
 
 /** @throws MigrationError as `openHostClients`, and for nova-baremetal as `openLegacyClients` */
 export async function openTarget(
@@ -30,12 +32,20 @@ export async function openTarget(
   return variant === "ironic" ? openHostClients(...opening) : openLegacyClients(...opening);
 }
 
+export interface Compared {
+  readonly plans: readonly [MovePlan, ...(readonly MovePlan[])];
+  readonly hosts: readonly ComputeHost[];
+  readonly entries: Entries;
+}
+
 /** Compares each machine of these plans with its planned state, the present plan first. */
 export function compare(
   target: Awaited<ReturnType<typeof openTarget>>,
-  facts: Compared,
+  compared: Compared,
 ): AsyncIterable<RowVerdict> {
-  return target.variant === "ironic" ? compareMoves(target, facts) : judgeLegacy(target, facts);
+  return target.variant === "ironic"
+    ? compareMoves(target, compared)
+    : judgeLegacy(target, compared);
 }
 
 async function* compareMoves(

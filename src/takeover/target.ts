@@ -3,8 +3,8 @@ import { listed, NAMES } from "../lib/text.ts";
 import { openBackend, type TargetOptions } from "../migrate/open/backend.ts";
 import { loadMappings } from "../migrate/open/documents.ts";
 import type { ServerIdentity } from "../model/artefact.ts";
+import type { SkippedRow } from "../model/change.ts";
 import type { Acceptance } from "../model/findings.ts";
-import type { Entries } from "../model/journal.ts";
 import type { NodeTenant, PlannedMove } from "../model/nova/host-move.ts";
 import type { NovaIdentity } from "../model/nova/nova-plan.ts";
 import { hasMovedToApi } from "../model/nova/nova-release.ts";
@@ -27,12 +27,6 @@ import type { MoveFacts, MoveRequest } from "./rules/move-hosts.ts";
 import { createMoves } from "./rules/moves.ts";
 
 type Hosts = ReturnType<ReturnType<typeof createMoves>["hosts"]>;
-
-export interface Compared {
-  readonly plans: readonly [MovePlan, ...(readonly MovePlan[])];
-  readonly hosts: MoveFacts["hosts"];
-  readonly entries: Entries;
-}
 
 /** The machines of one variant with open databases, for operations on both variants. */
 export interface MoveTarget {
@@ -76,6 +70,18 @@ export interface HostOptions extends TargetOptions {
   readonly rootUuid?: readonly string[];
   /** Address of this host for booting machines. */
   readonly myIp?: string;
+}
+
+export interface HostMoved {
+  readonly manifest: MovePlan["manifest"];
+  readonly blocked: number;
+  readonly fenced: number;
+  /** Changed rows, and rows that had been changed before; for nova-baremetal, machines. */
+  readonly made: number;
+  readonly found: number;
+  /** Machines that another user or service changed since the plan. */
+  readonly skipped: readonly SkippedRow[];
+  readonly stopped: boolean;
 }
 
 /**

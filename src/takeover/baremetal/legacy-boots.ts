@@ -15,7 +15,7 @@ import type { Database } from "../../systems/database/open.ts";
 import { mayRead } from "../../systems/nova-db/host-rights.ts";
 import { legacyImageIds, SPECS } from "../../systems/nova-db/legacy.ts";
 import { type GlanceImage, openImages } from "../../systems/openstack/glance-images.ts";
-import { type ImageName, legacyConfig, PXE_APPEND } from "../../systems/tftp/rules/legacy.ts";
+import { IMAGES, legacyConfig, PXE_APPEND } from "../../systems/tftp/rules/legacy.ts";
 import { inspect } from "../../systems/tftp/safe-fs.ts";
 import { openTrees } from "../../systems/tftp/tree.ts";
 import { readBootFacts } from "../leases/leases.ts";
@@ -24,10 +24,10 @@ import { type Opening, openOptional } from "./legacy-ports.ts";
 import {
   buildBoot,
   type FetchedImage,
-  fetchImages,
   type InspectedBoot,
   inspectBoot,
   type LegacyTrees,
+  prepareImages,
 } from "./steps/legacy-boot.ts";
 
 interface BootMachine {
@@ -98,8 +98,8 @@ function filesIn(
       return [node, root] as const;
     }),
   );
-  const fetch = (image: GlanceImage | null): Promise<FetchedImage> => {
-    if (images === null || image === null) throw new Error("an image has no source to copy from");
+  const fetch = (image: GlanceImage): Promise<FetchedImage> => {
+    if (images === null) throw new Error("an image has no source to copy from");
     return images.fetch(image);
   };
   /** Finds missing boot files, by bm_nodes.id. */
@@ -114,7 +114,7 @@ function filesIn(
       const { macs = [], key = null, root_uuid: published = null } = facts.get(id) ?? {};
       const pxe = { instance, served: trees.served, deployment: id, append };
       const boot = await inspectBoot(trees, {
-        ...{ instance, macs, hosts, images: fetched?.get(id) ?? new Map() },
+        ...{ instance, macs, hosts, fetch, images: fetched?.get(id) ?? new Map() },
         root_uuid: roots.get(uuid.toLowerCase()) ?? published,
         render: (root_uuid) => (key === null ? null : legacyConfig({ ...pxe, root_uuid, key })),
       });
@@ -139,13 +139,13 @@ function filesIn(
     /** @returns why its boot files cannot be created, or null after the downloads */
     async fault(move: LegacyMove): Promise<string | null> {
       const boot = await inspectOne(move);
-      return boot.reason ?? orMessage(fetchImages(boot, fetch));
+      return boot.reason ?? orMessage(prepareImages(boot));
     },
     /** @param begin receives all steps before the first one @throws MigrationError N2I-E300 */
     async build(move: LegacyMove, begin: (steps: readonly BootStep[]) => Promise<void>) {
       const boot = await inspectOne(move);
       if (boot.reason !== null) throw new MigrationError("N2I-E300", boot.reason);
-      await buildBoot(trees.tree, boot, fetch, begin);
+      await buildBoot(trees.tree, boot, begin);
     },
   };
 }
@@ -188,36 +188,30 @@ async function openBootImages(
   return {
     tidy,
     /** By bm_nodes.id; a text is the reason why an image is missing. */
-    async of(
-      machines: readonly { readonly id: number; readonly instance: string }[],
-      facts: Awaited<ReturnType<typeof readBootFacts>>,
-    ): Promise<ReadonlyMap<number, ReadonlyMap<ImageName, GlanceImage | string>>> {
+    async of(machines: readonly BootMachine[], facts: Awaited<ReturnType<typeof readBootFacts>>) {
       const found = await glance.ask(async (service) => {
-        const ids = await legacyImageIds(
-          nova,
-          machines.map(({ instance }) => instance),
-        );
-        const byMachine = machines.map(({ id, instance }) => {
-          const imageIds = ids.get(instance.toLowerCase());
+        const uuids = machines.map(({ instance }) => instance);
+        const idsByInstance = await legacyImageIds(nova, uuids);
+        const idsOf = ({ id, instance }: BootMachine) => {
+          const ids = idsByInstance.get(instance.toLowerCase());
           const record = facts.get(id);
-          const images: readonly (readonly [ImageName, string | null])[] = [
-            ["kernel", imageIds?.kernel ?? record?.kernel_id ?? null],
-            ["ramdisk", imageIds?.ramdisk ?? record?.ramdisk_id ?? null],
-            ["deploy_kernel", imageIds?.deploy_kernel ?? setting("deploy_kernel")],
-            ["deploy_ramdisk", imageIds?.deploy_ramdisk ?? setting("deploy_ramdisk")],
-          ];
-          return [id, images] as const;
-        });
-        const all = byMachine.flatMap(([, images]) => images.flatMap(([, image]) => image ?? []));
-        const details = await service.details(new Set(all));
+          return {
+            kernel: ids?.kernel ?? record?.kernel_id ?? null,
+            ramdisk: ids?.ramdisk ?? record?.ramdisk_id ?? null,
+            deploy_kernel: ids?.deploy_kernel ?? setting("deploy_kernel"),
+            deploy_ramdisk: ids?.deploy_ramdisk ?? setting("deploy_ramdisk"),
+          };
+        };
+        const all = machines.flatMap((one) => Object.values(idsOf(one)));
+        const details = await service.details(new Set(all.filter((id) => id !== null)));
         const imageOf = (image: string | null): GlanceImage | string => {
           if (image === null) return "its Glance image is unknown";
           const detail = details.get(image);
           return typeof detail === "object" ? detail : `${detail} (${image})`;
         };
-        return byMachine.map(([id, images]) => {
-          const details = images.map(([name, image]) => [name, imageOf(image)] as const);
-          return [id, new Map(details)] as const;
+        return machines.map((one) => {
+          const ids = idsOf(one);
+          return [one.id, new Map(IMAGES.map((name) => [name, imageOf(ids[name])]))] as const;
         });
       });
       return new Map(found);

@@ -10,7 +10,6 @@ import type { RunFolder } from "../../run/files/run-folder.ts";
 import type { MovePlan } from "../../run/host-files.ts";
 import { withSession } from "../../run/session.ts";
 import { type Sink, silently } from "../../run/sink.ts";
-import type { HostMoved } from "../host-moves.ts";
 import { makeMoves } from "../host-plan.ts";
 import { checkDead, checkPairs, silentSince } from "../host-watch.ts";
 import { readLeases } from "../leases/leases.ts";
@@ -22,6 +21,7 @@ import {
   moveState,
 } from "../rules/legacy-states.ts";
 import { isLive } from "../rules/successors.ts";
+import type { HostMoved } from "../target.ts";
 import type { LegacyClients } from "./legacy-clients.ts";
 import { type Claiming, checkAny, machinesOf, runMachines, withLegacy } from "./legacy-moves.ts";
 import { LEGACY, type LegacyMachine, movedMachines } from "./steps/legacy-started.ts";

@@ -110,27 +110,22 @@ interface BootRecord {
   readonly ramdisk_id: string | null;
 }
 
-/** Replaces the row of an instance. */
-function replacing(engine: Engine): string {
-  const columns = ["host", "root_uuid", "kernel_id", "ramdisk_id", "seen_ms"];
-  if (engine === "mysql")
-    return `ON DUPLICATE KEY UPDATE ${columns.map((name) => `${name} = VALUES(${name})`).join(", ")}`;
-  return `ON CONFLICT (instance_uuid) DO UPDATE SET ${columns.map((name) => `${name} = excluded.${name}`).join(", ")}`;
-}
+const PUBLISHED = "seen_ms";
 
+/** Replaces the rows of these instances. */
 export async function publishBoot(
   database: Database,
   host: string,
   records: readonly BootRecord[],
 ): Promise<void> {
   if (records.length === 0) return;
-  const { engine } = database;
-  const rows = records.map(() => `(?, ?, ?, ?, ?, ${clockOf(engine)})`).join(", ");
-  const insert = `INSERT INTO bm_boot_records (instance_uuid, host, root_uuid, kernel_id, ramdisk_id, seen_ms) VALUES ${rows} ${replacing(engine)}`;
-  const values = records.flatMap(({ instance_uuid, root_uuid, kernel_id, ramdisk_id }) => [
-    ...[instance_uuid.toLowerCase(), host, root_uuid, kernel_id, ramdisk_id],
-  ]);
-  await stated(database, "publishing boot files", insert, values);
+  const { engine, knex } = database;
+  const about = { host, [PUBLISHED]: knex.raw(clockOf(engine)) };
+  const rows = records.map(({ instance_uuid, ...record }) => {
+    return { instance_uuid: instance_uuid.toLowerCase(), ...record, ...about };
+  });
+  const insert = knex("bm_boot_records").insert(rows).onConflict("instance_uuid").merge().toSQL();
+  await stated(database, "publishing boot files", insert.sql, insert.bindings);
 }
 
 /** Boot data by bm_nodes.id, with the data that the agent of the machine's host has published. */

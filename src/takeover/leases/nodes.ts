@@ -84,23 +84,27 @@ export async function claimNode(
   { to, prev, silent, agent }: Claim,
 ): Promise<number | null> {
   const { id, service_host, service_epoch, task_state, prev_task_state, instance_uuid } = node;
-  const now = clockOf(database.engine);
+  const { engine, knex } = database;
+  const now = clockOf(engine);
+  const observed = { service_host, service_epoch, task_state, prev_task_state, instance_uuid };
+  const claimed = { service_host: to, task_state: MIGRATING };
+  const claim = knex("bm_nodes")
+    .where({ id, ...observed })
+    .whereRaw(live(database))
+    .update({ ...claimed, prev_task_state: prev, service_epoch: knex.raw("service_epoch + 1") });
   // A heartbeat in the future is from a wrong clock (`lasts`).
-  const quiet =
-    silent === undefined
-      ? ""
-      : ` AND (service_heartbeat_ms IS NULL OR service_heartbeat_ms < ${now} - ${silent} OR service_heartbeat_ms > ${now} + ${silent})`;
-  const fenceCheck =
-    agent !== to
-      ? ""
-      : " AND NOT EXISTS (SELECT 1 FROM bm_service_leases WHERE host = ? AND fenced_by IS NOT NULL)";
-  const [where, values] = comparing({ service_host, task_state, prev_task_state, instance_uuid });
-  const sql = `UPDATE bm_nodes SET service_host = ?, service_epoch = service_epoch + 1, prev_task_state = ?, task_state = ? WHERE id = ? AND ${live(database)} AND service_epoch = ?${where}${quiet}${fenceCheck}`;
-  const agents = agent === to ? [agent] : [];
-  const bound = [to, prev, MIGRATING, id, service_epoch, ...values, ...agents];
+  if (silent !== undefined)
+    claim.whereRaw(
+      `(service_heartbeat_ms IS NULL OR service_heartbeat_ms < ${now} - ${silent} OR service_heartbeat_ms > ${now} + ${silent})`,
+    );
+  if (agent === to)
+    claim.whereRaw(
+      "NOT EXISTS (SELECT 1 FROM bm_service_leases WHERE host = ? AND fenced_by IS NOT NULL)",
+      agent,
+    );
   const epoch = service_epoch + 1;
-  const done = { ...node, service_host: to, service_epoch: epoch, task_state: MIGRATING };
-  return (await changed(database, "claiming a machine", sql, bound, done)) ? epoch : null;
+  const done = { ...node, ...claimed, service_epoch: epoch };
+  return (await changed(database, "claiming a machine", claim, done)) ? epoch : null;
 }
 
 /** Restores a machine's task_state after its move. @returns false if the row has changed */
@@ -110,30 +114,24 @@ export function releaseNode(
   task_state: string | null,
 ): Promise<boolean> {
   const { id, service_host, service_epoch } = node;
-  const [where, values] = comparing({ service_host, task_state: MIGRATING });
-  const sql = `UPDATE bm_nodes SET task_state = ?, prev_task_state = NULL WHERE id = ? AND ${live(database)} AND service_epoch = ?${where}`;
-  const bound = [task_state, id, service_epoch, ...values];
-  return changed(database, "releasing a machine", sql, bound, { ...node, task_state });
-}
-
-function comparing(row: Partial<LegacyNode>): readonly [where: string, values: readonly unknown[]] {
-  const columns = Object.entries(row);
-  return [
-    columns.map(([name, value]) => ` AND ${name} ${value === null ? "IS NULL" : "= ?"}`).join(""),
-    columns.flatMap(([, value]) => (value === null ? [] : [value])),
-  ];
+  const release = database
+    .knex("bm_nodes")
+    .where({ id, service_host, service_epoch, task_state: MIGRATING })
+    .whereRaw(live(database))
+    .update({ task_state, prev_task_state: null });
+  return changed(database, "releasing a machine", release, { ...node, task_state });
 }
 
 /** Whether the statement changed the row. If no answer arrives, the row is read afterwards. */
 async function changed(
   database: Database,
   doing: string,
-  sql: string,
-  values: readonly unknown[],
+  change: Pick<ReturnType<Database["knex"]["queryBuilder"]>, "toSQL">,
   after: LegacyNode,
 ): Promise<boolean> {
+  const { sql, bindings } = change.toSQL();
   try {
-    return (await stated(database, doing, sql, values)) === 1;
+    return (await stated(database, doing, sql, bindings)) === 1;
   } catch (error) {
     if (!isUnanswered(error)) throw error;
     const touch = "UPDATE bm_nodes SET task_state = task_state WHERE id = ?";

@@ -5,9 +5,9 @@ import { queueText } from "../../../model/nova/requests.ts";
 import { openRun } from "../../../run/files/run-folder.ts";
 import { kindOf } from "../../../run/files/run-kind.ts";
 import { nextCommand } from "../../../run/next.ts";
-import type { HostMoved } from "../../../takeover/host-moves.ts";
-import { moveHosts } from "../../../takeover/host-takeover.ts";
-import type { HostOptions } from "../../../takeover/target.ts";
+
+import { moveHosts } from "../../../takeover/host-moves.ts";
+import type { HostMoved, HostOptions } from "../../../takeover/target.ts";
 import { checkMode } from "../given-options.ts";
 import { exitWith, type ListArgs, note, printMessage, printResult, sinkOf } from "../shared.ts";
 

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { PLAN } from "../../../run/files/plan-folder.ts";
 import { type MovePlan, movesOf } from "../../../run/host-files.ts";
 import { nextCommand } from "../../../run/next.ts";
-import { planMoves } from "../../../takeover/host-takeover.ts";
+import { planMoves } from "../../../takeover/host-plan.ts";
 import type { HostOptions } from "../../../takeover/target.ts";
 import { printView } from "../../print/out.ts";
 import { EVERY } from "../../views/every-row.ts";

@@ -21,8 +21,6 @@ import type { TreeChange } from "../../../systems/tftp/rules/stage.ts";
 import { digestOf, inspect, sweep } from "../../../systems/tftp/safe-fs.ts";
 import { readText, sizeOf, type Tree, treeOf } from "../../../systems/tftp/tree.ts";
 
-type LegacyChange = TreeChange<ImageName>;
-
 export interface LegacyTrees {
   readonly tree: Tree;
   /** The path of the tree in the new host's nova.conf. */
@@ -36,9 +34,9 @@ export interface FetchedImage {
 }
 
 interface ImageSource extends ExistingImage {
-  /** In the tree of a former host. */
-  readonly file: string | null;
-  readonly image: GlanceImage | null;
+  /** Downloads or compares the image. @returns why a copy differs from Glance's image, or null */
+  readonly prepare: () => Promise<string | null>;
+  readonly load: () => Promise<FetchedImage>;
 }
 
 interface DesiredBoot {
@@ -52,12 +50,13 @@ interface DesiredBoot {
   readonly render: (root_uuid: string) => string | null;
   /** Images from Glance or, for each missing image, the reason. */
   readonly images: ReadonlyMap<ImageName, GlanceImage | string>;
+  readonly fetch: (image: GlanceImage) => Promise<FetchedImage>;
 }
 
 /** Missing boot files, or the reason why they cannot be created. */
 export interface InspectedBoot {
   readonly root_uuid: string | null;
-  readonly changes: readonly LegacyChange[];
+  readonly changes: readonly TreeChange<ImageName>[];
   readonly reason: string | null;
   readonly sources: ReadonlyMap<ImageName, ImageSource>;
 }
@@ -68,30 +67,28 @@ export async function inspectBoot(
 ): Promise<InspectedBoot> {
   const { instance, macs, hosts } = desired;
   const olds = [...new Set(hosts.flatMap((host) => treeOf(from, host) ?? []))];
-  const none = { changes: [], sources: new Map<ImageName, ImageSource>() };
   const texts: string[] = [];
   // A tree shared by both hosts already has the file.
   for (const one of [...olds, tree]) {
     const content = await readText(one, `${instance}/config`);
     if (content.kind === "text" && bootsOf(content.text) !== null) texts.push(content.text);
   }
-  const [text] = texts;
+  const [copied] = texts;
   const roots = new Set([...texts.map(bootsOf), desired.root_uuid].filter((one) => one !== null));
-  const [root_uuid, other] = [...roots];
-  if (root_uuid === undefined)
-    return { ...none, root_uuid: null, reason: "its root filesystem is not known" };
-  if (other !== undefined)
-    return { ...none, root_uuid, reason: `its root filesystem is ${root_uuid} or ${other}` };
-  const made = text === undefined ? desired.render(root_uuid) : rehomed(text, instance, served);
-  if (made === null)
-    return { ...none, root_uuid, reason: "its boot file can be neither copied nor created" };
+  const [root_uuid = null, other] = [...roots];
+  const impossible = (reason: string): InspectedBoot => {
+    return { root_uuid, changes: [], reason, sources: new Map() };
+  };
+  if (root_uuid === null) return impossible("its root filesystem is not known");
+  if (other !== undefined) return impossible(`its root filesystem is ${root_uuid} or ${other}`);
+  const text = copied === undefined ? desired.render(root_uuid) : rehomed(copied, instance, served);
+  if (text === null) return impossible("its boot file can be neither copied nor created");
   const sources = await sourcesOf(olds, desired);
-  const boot: LegacyBoot = { instance, macs, served, text: made };
+  const boot: LegacyBoot = { instance, macs, served, text };
   const observed = await Promise.all(
     legacyPaths(boot).map(async (path) => [path, await foundAt(tree, path)] as const),
   );
-  const staged = legacyStage(boot, new Map(observed), sources);
-  return { ...staged, root_uuid, sources };
+  return { ...legacyStage(boot, new Map(observed), sources), root_uuid, sources };
 }
 
 async function foundAt(tree: Tree, path: string) {
@@ -102,20 +99,32 @@ async function foundAt(tree: Tree, path: string) {
 }
 
 /** Takes images from the former hosts' trees or, if they are missing there, from Glance. */
-async function sourcesOf(olds: readonly Tree[], { instance, images }: DesiredBoot) {
+async function sourcesOf(olds: readonly Tree[], { instance, images, fetch }: DesiredBoot) {
   const sources = new Map<ImageName, ImageSource>();
   for (const name of IMAGES) {
     const result = images.get(name);
     const copy = await copyOf(olds, `${instance}/${name}`);
-    if (copy === null && result === undefined) continue;
     const image = typeof result === "object" ? result : null;
-    const missing = typeof result === "string" ? `no specified tree has it, and ${result}` : null;
-    const differs =
-      copy !== null && image !== null && copy.bytes !== image.size
-        ? `${copy.path} has ${copy.bytes} bytes, but Glance's image ${image.id} has ${image.size}`
-        : null;
-    const fault = copy === null ? missing : differs;
-    sources.set(name, { file: copy?.path ?? null, image, fault, bytes: image?.size ?? null });
+    const bytes = image?.size ?? null;
+    if (copy !== null) {
+      const { path } = copy;
+      const fault =
+        image !== null && copy.bytes !== bytes
+          ? `${path} has ${copy.bytes} bytes, but Glance's image ${image.id} has ${bytes}`
+          : null;
+      const prepare = async (): Promise<string | null> => {
+        const reason = image && (await differsFrom(path, image));
+        return reason && `${path} is not its image: ${reason}`;
+      };
+      sources.set(name, { fault, bytes, prepare, load: () => digested(path) });
+    } else if (result !== undefined) {
+      const fault = image === null ? `no specified tree has it, and ${result}` : null;
+      const load = async (): Promise<FetchedImage> => {
+        if (image === null) throw new Error("an image has no source to copy from");
+        return fetch(image);
+      };
+      sources.set(name, { fault, bytes, prepare: () => load().then(() => null), load });
+    }
   }
   return sources;
 }
@@ -128,21 +137,11 @@ async function copyOf(olds: readonly Tree[], path: string) {
   return null;
 }
 
-type Fetch = (image: GlanceImage | null) => Promise<FetchedImage>;
-
 /** @returns why a copy differs from Glance's image, or null */
-export async function fetchImages(
-  { changes, sources }: InspectedBoot,
-  fetch: Fetch,
-): Promise<string | null> {
+export async function prepareImages({ changes, sources }: InspectedBoot): Promise<string | null> {
   for (const change of changes) {
-    if (change.do !== "copy") continue;
-    const { file = null, image = null } = sources.get(change.file) ?? {};
-    if (file === null) await fetch(image);
-    else if (image !== null) {
-      const reason = await differsFrom(file, image);
-      if (reason !== null) return `${file} is not its image: ${reason}`;
-    }
+    const reason = change.do === "copy" ? await sources.get(change.file)?.prepare() : null;
+    if (reason) return reason;
   }
   return null;
 }
@@ -156,13 +155,12 @@ export async function fetchImages(
 export async function buildBoot(
   { root }: Tree,
   { changes, sources }: InspectedBoot,
-  fetch: Fetch,
   begin: (steps: readonly BootStep[]) => Promise<void>,
 ): Promise<void> {
   if (changes.length === 0) return;
   const ready: (readonly [BootStep, Source | null])[] = [];
   for (const change of changes) {
-    const [after, source] = await readyOf(change, sources, fetch);
+    const [after, source] = await readyOf(change, sources);
     ready.push([{ path: change.path, before: null, after }, source]);
   }
   await begin(ready.map(([step]) => step));
@@ -174,9 +172,8 @@ export async function buildBoot(
 }
 
 async function readyOf(
-  change: LegacyChange,
+  change: InspectedBoot["changes"][number],
   sources: InspectedBoot["sources"],
-  fetch: Fetch,
 ): Promise<readonly [BootStep["after"], Source | null]> {
   switch (change.do) {
     case "folder":
@@ -188,9 +185,9 @@ async function readyOf(
       return [{ kind: "file", sha256 }, { text: change.text }];
     }
     case "copy": {
-      const { file: copy = null, image = null } = sources.get(change.file) ?? {};
-      const { file, sha256 } = copy === null ? await fetch(image) : await digested(copy);
-      return [{ kind: "file", sha256 }, { file }];
+      const image = await sources.get(change.file)?.load();
+      if (image === undefined) throw new Error(`${change.path} has no source to copy from`);
+      return [{ kind: "file", sha256: image.sha256 }, { file: image.file }];
     }
   }
 }

@@ -1,0 +1,2 @@
+import "../lab/on-servers.ts";
+import "./legacy-moves.test.ts";

@@ -5,7 +5,7 @@ import { hasReported } from "../migrate/hosts/rules/running.ts";
 import { NO_SITE } from "../migrate/mapping/cross-check.ts";
 import { loadMappings } from "../migrate/open/documents.ts";
 import { compileSite } from "../migrate/transform/site.ts";
-import { type Acceptance, blocks } from "../model/findings.ts";
+import { blocks } from "../model/findings.ts";
 import { plansIn } from "../model/journal.ts";
 import type { Machine } from "../model/machine.ts";
 import type { Site } from "../model/mapping.ts";
@@ -49,9 +49,9 @@ export async function makeMoves(
 ): Promise<MovePlan> {
   const looked_at = new Date().toISOString();
   const facts = await target.readFacts();
-  const request = await moveRequestOf(run, mode, options, facts);
   const { site, sha256: siteDigest } = await siteOf(options.site);
-  const planner = await target.planner(facts, request, acceptedBy(site));
+  const request = await moveRequestOf(run, mode, options, facts, site);
+  const planner = await target.planner(facts, request);
   const sources = new Set<string>(options.from === undefined ? [] : [options.from]);
   const counts = {
     ...{ machines: 0, verdicts: { move: 0, there: 0, blocked: 0 }, computes: 0, instances: 0 },
@@ -130,13 +130,20 @@ async function moveRequestOf(
   mode: MoveMode,
   options: HostOptions,
   { hosts, types }: MoveFacts,
+  site: Site,
 ): Promise<MoveRequest> {
   const to = hostsIn(options);
   const { from, forceAggregates = false } = options;
   const existing = [...hosts, ...Array.from(types.keys(), (host) => ({ host }))];
   for (const name of [...to, from ?? []].flat()) checkSpelling(name, existing);
-  const down = await downTime(options);
-  return { mode, to, down, forceAggregates, reason: `nova2ironic ${basename(run.path)}` };
+  const sites = compileSite(site);
+  return {
+    ...{ mode, to, down: await downTime(options), forceAggregates },
+    reason: `nova2ironic ${basename(run.path)}`,
+    // Nova knows only these two columns.
+    acceptances: (uuid, service_host) =>
+      sites.of({ node: { uuid, service_host } } as Machine).accept,
+  };
 }
 
 /** @throws MigrationError N2I-E100 for a name that differs only in case from a known one */
@@ -148,11 +155,4 @@ export function checkSpelling(name: string, existing: readonly { readonly host: 
 
 export async function siteOf(path: string | undefined) {
   return path === undefined ? { site: NO_SITE, sha256: null } : (await loadMappings()).site(path);
-}
-
-function acceptedBy(site: Site): (machine: string, from: string) => readonly Acceptance[] {
-  const entries = compileSite(site);
-  return (uuid, service_host) =>
-    // Nova knows only these two columns.
-    entries.of({ node: { uuid, service_host } } as Machine).accept;
 }

@@ -9,7 +9,7 @@ import type { MovePlan } from "../run/host-files.ts";
 import { now as moment, rest } from "../run/process-context.ts";
 import type { Sink } from "../run/sink.ts";
 import { readServices } from "../systems/nova-db/services.ts";
-import { judgeHosts, type MoveFacts, type MoveRequest } from "./rules/move-hosts.ts";
+import { judgeHosts, type MoveFacts } from "./rules/move-hosts.ts";
 import type { HostOptions, MoveTarget } from "./target.ts";
 
 export function longestDownTime(plans: readonly MovePlan[]): number {
@@ -119,10 +119,10 @@ export async function checkDead(target: NovaTarget, oldHosts: readonly OldHost[]
 
 /** @throws MigrationError N2I-E317 with the reasons against source or destination hosts */
 export async function checkPairs(facts: MoveFacts, { manifest, lines }: MovePlan): Promise<void> {
-  const { mode, to, service_down_time: down, nova_bm } = manifest;
+  const { mode, service_down_time: down, nova_bm } = manifest;
   const driver = nova_bm && ("baremetal" as const);
   // The plan has checked the aggregates, unless --force-aggregates was specified.
-  const request: MoveRequest = { mode, to, down, forceAggregates: true, reason: "", driver };
+  const request = { mode, down, forceAggregates: true, driver };
   const texts = new Set<string>();
   for await (const batch of lines())
     for (const { verdict, from, to } of batch)

@@ -4,7 +4,6 @@ import { openBackend, type TargetOptions } from "../migrate/open/backend.ts";
 import { loadMappings } from "../migrate/open/documents.ts";
 import type { ServerIdentity } from "../model/artefact.ts";
 import type { SkippedRow } from "../model/change.ts";
-import type { Acceptance } from "../model/findings.ts";
 import type { NodeTenant, PlannedMove } from "../model/nova/host-move.ts";
 import type { NovaIdentity } from "../model/nova/nova-plan.ts";
 import { hasMovedToApi } from "../model/nova/nova-release.ts";
@@ -44,7 +43,6 @@ export interface MoveTarget {
   readonly planner: (
     facts: MoveFacts,
     request: MoveRequest,
-    acceptances: (machine: string, from: string) => readonly Acceptance[],
   ) => Promise<{
     /** In pages. @throws MigrationError N2I-E306 for a machine that does not exist */
     readonly machines: (scope: HostOptions) => AsyncIterable<readonly PlannedMove[]>;
@@ -125,8 +123,8 @@ export async function openHostClients(
       const mappings = api === null ? undefined : await hostMappings(api);
       return { identity, hosts, types, mappings, aggregates: await aggregates() };
     },
-    async planner(facts, request, acceptances) {
-      const moves = createMoves(facts, request, acceptances);
+    async planner(facts, request) {
+      const moves = createMoves(facts, request);
       const machines = await openMachines(database);
       return {
         async *machines(scope) {

@@ -128,11 +128,11 @@ async function createReader(nova: Database, leases: Database): Promise<LegacyCli
 }
 
 function legacyPlanner(database: Database, leases: Database, boots: Boots): MoveTarget["planner"] {
-  return async (nova, request, acceptances) => {
+  return async (nova, request) => {
     const hosts = nova.hosts.map(({ host }) => host);
     const networks = await networkHosts(database, hosts);
     const facts = { ...nova, networks, leases: await readLeases(leases) };
-    const moves = createLegacyMoves(facts, request, acceptances);
+    const moves = createLegacyMoves(facts, request);
     const machines = await openMachines(database);
     return {
       async *machines(scope) {

@@ -3,8 +3,9 @@ import { MigrationError } from "../../lib/error.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { read, sql } from "../../systems/database/read.ts";
 import { number, string, text } from "../../systems/database/rows.ts";
-import { clockOf, isUnanswered, stated } from "../../systems/database/statement.ts";
+import { clockOf, stated } from "../../systems/database/statement.ts";
 import { adding } from "./leases.ts";
+import { settled } from "./nodes.ts";
 
 interface AcquiredLock {
   readonly resource: string;
@@ -94,14 +95,6 @@ export async function acquireLock(
   const mine = "bm_locks WHERE resource = ? AND nonce = ? AND owner IS NOT NULL";
   const rows = await read(database, field, mine, [resource, nonce]);
   return rows.length === 0 ? null : { resource, nonce };
-}
-
-/** The row count; null if no answer arrived, so that the row must be read. */
-function settled(statement: Promise<number>): Promise<number | null> {
-  return statement.catch((error: unknown) => {
-    if (!isUnanswered(error)) throw error;
-    return null;
-  });
 }
 
 /** False if it expired and another owner took it. */

@@ -130,14 +130,19 @@ async function changed(
   after: LegacyNode,
 ): Promise<boolean> {
   const { sql, bindings } = change.toSQL();
-  try {
-    return (await stated(database, doing, sql, bindings)) === 1;
-  } catch (error) {
+  const count = await settled(stated(database, doing, sql, bindings));
+  if (count !== null) return count === 1;
+  const touch = "UPDATE bm_nodes SET task_state = task_state WHERE id = ?";
+  await stated(database, "waiting for a machine's row", touch, [after.id]);
+  const now = (await nodesById(database, [after.id])).get(after.id);
+  const names = ["service_host", "service_epoch", "task_state"] as const;
+  return names.every((name) => now?.[name] === after[name]);
+}
+
+/** The row count. Null if no answer arrived, so that the row must be read. */
+export function settled(statement: Promise<number>): Promise<number | null> {
+  return statement.catch((error: unknown) => {
     if (!isUnanswered(error)) throw error;
-    const touch = "UPDATE bm_nodes SET task_state = task_state WHERE id = ?";
-    await stated(database, "waiting for a machine's row", touch, [after.id]);
-    const now = (await nodesById(database, [after.id])).get(after.id);
-    const names = ["service_host", "service_epoch", "task_state"] as const;
-    return names.every((name) => now?.[name] === after[name]);
-  }
+    return null;
+  });
 }

@@ -48,21 +48,16 @@ export function leaseSchema(
     }
     const lock = await lockTarget(database);
     try {
-      const changed =
-        change === "extend"
-          ? await extendSchema(database)
-          : await revertSchema(database, (parts) =>
-              confirm(`Remove ${parts} from nova_bm of ${label}?`),
-            );
-      const parts = qualified(changed);
-      const [done, nothing] =
-        change === "extend"
-          ? [`Added to nova_bm of ${label}: ${parts}. Its version is 10, as before.`, "already"]
-          : [`Removed from nova_bm of ${label}: ${parts}.`, "not"];
-      const todo = change === "extend" ? "add" : "remove";
-      result(
-        parts === "" ? `Nothing to ${todo}: nova_bm of ${label} is ${nothing} extended.` : done,
-      );
+      if (change === "extend") {
+        const parts = qualified(await extendSchema(database));
+        const added = `Added to nova_bm of ${label}: ${parts}. Its version is 10, as before.`;
+        result(parts ? added : `Nothing to add: nova_bm of ${label} is already extended.`);
+      } else {
+        const question = (parts: string) => confirm(`Remove ${parts} from nova_bm of ${label}?`);
+        const parts = qualified(await revertSchema(database, question));
+        const removed = `Removed from nova_bm of ${label}: ${parts}.`;
+        result(parts ? removed : `Nothing to remove: nova_bm of ${label} is not extended.`);
+      }
     } finally {
       await lock.release();
     }

@@ -1,6 +1,6 @@
 import { listed, NAMES, showColumn } from "../../lib/text.ts";
 import { same } from "../../migrate/hosts/rules/gate.ts";
-import { type Acceptance, blocks, type Finding } from "../../model/findings.ts";
+import { blocks, type Finding } from "../../model/findings.ts";
 import type { OwnedMachine, PlannedMove } from "../../model/nova/host-move.ts";
 import type { Lease } from "../../model/nova/leases.ts";
 import {
@@ -40,12 +40,8 @@ const DEPLOYING: ReadonlySet<string | null> = new Set([
 ]);
 
 /** @source facts/systems.md A2, A5 */
-export function createLegacyMoves(
-  facts: LegacyFacts,
-  request: MoveRequest,
-  acceptances: (machine: string, from: string) => readonly Acceptance[],
-) {
-  const moves = createMoves(facts, { ...request, driver: "baremetal" }, acceptances);
+export function createLegacyMoves(facts: LegacyFacts, request: MoveRequest) {
+  const moves = createMoves(facts, { ...request, driver: "baremetal" });
   return {
     hosts: moves.hosts,
     machine(found: LegacyFound): PlannedMove {

@@ -1,5 +1,5 @@
 import { isUp } from "../../migrate/hosts/rules/running.ts";
-import { type Finding, type FindingCode, finding } from "../../model/findings.ts";
+import { type Acceptance, type Finding, type FindingCode, finding } from "../../model/findings.ts";
 import type { ComputeHost, MoveMode } from "../../model/nova/host-move.ts";
 import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
 import { refusesNewHosts } from "../../model/nova/nova-release.ts";
@@ -25,6 +25,8 @@ export interface MoveRequest {
   readonly forceAggregates: boolean;
   /** disabled_reason of a fenced service. */
   readonly reason: string;
+  /** Of a machine and its host, in the site document. */
+  readonly acceptances: (machine: string, from: string) => readonly Acceptance[];
 }
 
 /** @source nova@29.0.0:nova/cmd/manage.py ironic_compute_node_move; the same in 33.0.0 */
@@ -44,9 +46,11 @@ export function findingsOf(checks: readonly Check[]): readonly Finding[] {
   );
 }
 
+type HostRequest = Pick<MoveRequest, "mode" | "driver" | "down" | "forceAggregates">;
+
 export function judgeHosts(
   facts: MoveFacts,
-  request: MoveRequest,
+  request: HostRequest,
   from: string,
   to: string,
 ): readonly Finding[] {
@@ -61,7 +65,7 @@ export function judgeHosts(
 function judgeSource(
   service: ComputeHost | undefined,
   from: string,
-  { mode, driver, down }: MoveRequest,
+  { mode, driver, down }: HostRequest,
 ): readonly Check[] {
   const at = `compute host ${from}`;
   // For a takeover, the operator or the site's fence confirms that the host is down (N2I-D270).
@@ -94,7 +98,7 @@ function judgeDestination(
   service: ComputeHost | undefined,
   to: string,
   { identity, types }: MoveFacts,
-  { down, driver }: MoveRequest,
+  { down, driver }: HostRequest,
 ): readonly Check[] {
   const at = `compute host ${to}`;
   if (service === undefined) {
@@ -118,7 +122,7 @@ function judgeDestination(
 /** Cells and aggregates. */
 function judgeGroups(
   { mappings, aggregates }: MoveFacts,
-  { forceAggregates }: MoveRequest,
+  { forceAggregates }: HostRequest,
   from: string,
   to: string,
 ): readonly Check[] {

@@ -1,7 +1,7 @@
 import { isUuid } from "../../lib/uuid.ts";
 import { same } from "../../migrate/hosts/rules/gate.ts";
 import { moveComputes } from "../../migrate/hosts/rules/steps.ts";
-import { type Acceptance, accept, blocks, type Finding } from "../../model/findings.ts";
+import { accept, blocks, type Finding } from "../../model/findings.ts";
 import type {
   ComputeHost,
   NodeTenant,
@@ -26,15 +26,8 @@ import { destination } from "./successors.ts";
 
 type HostPair = Pick<PlannedMove, "from" | "to">;
 
-/**
- * @param acceptances the acceptances of a machine in the site document
- * @source facts/systems.md A1, A5; facts/systems-measured.md A1+, A2+
- */
-export function createMoves(
-  facts: MoveFacts,
-  request: MoveRequest,
-  acceptances: (machine: string, from: string) => readonly Acceptance[],
-) {
+/** @source facts/systems.md A1, A5; facts/systems-measured.md A1+, A2+ */
+export function createMoves(facts: MoveFacts, request: MoveRequest) {
   return {
     /** @param tenant the node's instance in Ironic */
     machine(machine: OwnedMachine, from: string, tenant: NodeTenant): PlannedMove {
@@ -43,7 +36,7 @@ export function createMoves(
         request.to.includes(one ?? ""),
       );
       const to = serves ?? destination(machine.node, request.to);
-      const accepted = acceptances(machine.node, from);
+      const accepted = request.acceptances(machine.node, from);
       const findings = accept(
         [
           ...(from === to ? [] : judgeHosts(facts, request, from, to)),

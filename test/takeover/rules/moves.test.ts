@@ -38,6 +38,7 @@ function world(more: Partial<MoveFacts> = {}): MoveFacts {
 
 const ASKED: MoveRequest = {
   ...{ mode: "move", to: ["B"], down: 60, forceAggregates: false, reason: "nova2ironic h1" },
+  acceptances: () => [],
 };
 
 function compute(more: Partial<OwnedCompute> = {}): OwnedCompute {
@@ -72,13 +73,13 @@ interface Inputs {
 function judged({ world: more, asked, owner = "A", ...of }: Inputs = {}) {
   const { machine: one, tenant: said, accepts = [] } = of;
   const accepted = accepts.map((finding) => ({ finding, reason: "its queue is empty" }));
-  const moves = createMoves(world(more), { ...ASKED, ...asked }, () => accepted);
+  const moves = createMoves(world(more), { ...ASKED, acceptances: () => accepted, ...asked });
   return moves.machine(machine(one), owner, said);
 }
 
 /** What is judged of host A itself. */
 function hostA(more: Partial<MoveFacts>, asked: Partial<MoveRequest> = {}) {
-  return createMoves(world(more), { ...ASKED, ...asked }, () => []).hosts(["A"]);
+  return createMoves(world(more), { ...ASKED, ...asked }).hosts(["A"]);
 }
 
 const hosts = (...all: readonly ComputeHost[]): Inputs => ({ world: { hosts: all } });

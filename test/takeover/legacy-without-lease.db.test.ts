@@ -1,0 +1,2 @@
+import "../lab/on-servers.ts";
+import "./legacy-without-lease.test.ts";

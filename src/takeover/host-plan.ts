@@ -1,7 +1,6 @@
 import { basename } from "node:path";
 import { MigrationError } from "../lib/error.ts";
 import { counted, listed, NAMES } from "../lib/text.ts";
-import { hasReported } from "../migrate/hosts/rules/running.ts";
 import { NO_SITE } from "../migrate/mapping/cross-check.ts";
 import { loadMappings } from "../migrate/open/documents.ts";
 import { compileSite } from "../migrate/transform/site.ts";

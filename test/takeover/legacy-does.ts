@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { once } from "../../src/lib/streams.ts";
 import type { LegacyMove } from "../../src/model/nova/legacy-move.ts";
 import { checkAny, runMachines, withLegacy } from "../../src/takeover/baremetal/legacy-moves.ts";
@@ -83,4 +84,9 @@ export function takes(
     async (place) => takeMachines(await runOf(name), place, asked, { report: say }),
     more,
   );
+}
+
+/** Its first machine, over which its taker dies. */
+export async function dies(cloud: LegacyCloud, name: string, point: string): Promise<void> {
+  await assert.rejects(does(cloud, name, { ids: [1], dies: { point, at: 1 } }), /legacy\./);
 }

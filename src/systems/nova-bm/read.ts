@@ -13,9 +13,6 @@ import { type ReadRow, rowReader } from "./columns.ts";
 import { readShared } from "./duplicates.ts";
 import type { readSchema } from "./open.ts";
 
-/** `ignored`: rows of tables that are not migrated. */
-type NovaBmSchema = Awaited<ReturnType<typeof readSchema>>;
-
 /** Machines in order of bm_nodes.id, and interfaces without a machine. */
 export interface MachineBatch {
   readonly machines: readonly Machine[];
@@ -24,20 +21,8 @@ export interface MachineBatch {
 
 type SharedValues = Awaited<ReturnType<typeof readShared>>;
 
-interface Reading {
-  readonly database: Database;
-  readonly schema: NovaBmSchema;
-}
-
-/** Four batches are in memory: read, converted, processed and written. */
+/** Machines per page. Four pages are in memory: read, converted, processed and written. */
 const NODES = 300;
-const INTERFACES = 5000;
-/** For the first pages, before the size of rows is known. */
-const FIRST = { nodes: 50, interfaces: 500 };
-/** Limits a page of complete machines. */
-const ROWS = 10_000;
-/** Limits a page, because a site's own columns may be large. */
-const BYTES = 4 * 1024 * 1024;
 const NONE: readonly number[] = [];
 
 /**
@@ -47,35 +32,35 @@ const NONE: readonly number[] = [];
  */
 export async function* readMachines(
   opened: Database,
-  schema: NovaBmSchema,
+  { columns }: Pick<Awaited<ReturnType<typeof readSchema>>, "columns">,
   seal: Seal,
 ): AsyncGenerator<MachineBatch> {
   const database = await readTransaction(opened);
+  const { bm_nodes = [], bm_interfaces = [] } = columns;
   try {
-    const shared = await readShared(database, schema.columns.bm_nodes ?? []);
+    const shared = await readShared(database, bm_nodes);
     const readNode = rowReader(
       "bm_nodes",
-      schema.columns.bm_nodes ?? [],
+      bm_nodes,
       seal,
       (raw) => text(raw.uuid)?.toLowerCase() ?? `bm_nodes:${text(raw.id)}`,
     );
     const readInterface = rowReader(
       "bm_interfaces",
-      schema.columns.bm_interfaces ?? [],
+      bm_interfaces,
       seal,
       (raw) => `bm_nodes:${text(raw.bm_node_id)}`,
     );
-    const reading: Reading = { database, schema };
     const raw = (value: unknown): unknown => value;
-    const names = schema.columns.bm_interfaces ?? [];
-    const fields = Object.fromEntries(names.map((name) => [name, raw]));
+    const fields = Object.fromEntries(bm_interfaces.map((name) => [name, raw]));
     const nameless = "bm_node_id IS NULL";
     for await (const page of inOrder(database, fields, "bm_interfaces", nameless))
       if (page.length > 0)
         yield { machines: [], orphans: page.map((row) => interfaceOf(readInterface(row))) };
-    for await (const { nodes, interfaces } of prefetch(pages(reading))) {
+    for await (const page of prefetch(pages(database, bm_nodes, bm_interfaces))) {
       await turn(); // sends the next query before this page is processed
-      yield join(nodes.map(readNode), interfaces.map(readInterface), shared, database.engine);
+      const interfaces = page.interfaces.map(readInterface);
+      yield join(page.nodes.map(readNode), interfaces, shared, database.engine);
     }
   } finally {
     await database.close();
@@ -98,102 +83,26 @@ function quote({ engine }: Database, columns: readonly string[]): string {
     .join(",");
 }
 
-/** Adapts the number of rows to the size of the last page. */
-function createPace(most: number, first: number) {
-  let limit = first;
-  return {
-    limit: () => limit,
-    took(rows: readonly RawRow[]): number {
-      const bytes = rows.reduce((sum, row) => sum + bytesOf(row), 0);
-      const affordable = Math.floor((BYTES * rows.length) / Math.max(bytes, 1));
-      // Later rows may be larger, so the number at most doubles.
-      if (rows.length > 0) limit = Math.max(1, Math.min(most, affordable, 2 * limit));
-      return bytes;
-    },
-  };
-}
-
-type Pace = ReturnType<typeof createPace>;
-
-/** Counts texts and bytes. Other values are small. */
-function bytesOf(row: RawRow): number {
-  let bytes = 0;
-  for (const name in row) {
-    const value = row[name];
-    if (typeof value === "string") bytes += value.length;
-    else if (value instanceof ArrayBuffer || value instanceof Uint8Array) bytes += value.byteLength;
-  }
-  return bytes;
-}
-
-/** Sorted by bm_node_id first, so that servers use its index instead of a scan by id. */
-async function* interfacesBetween(
-  { database, schema }: Reading,
-  after: string | null,
-  last: string | null,
-  pace: Pace,
-): AsyncGenerator<readonly RawRow[]> {
-  const columns = quote(database, schema.columns.bm_interfaces ?? []);
-  const upTo = last === null ? "" : `AND bm_node_id <= ${last}`;
-  let from = after === null ? "bm_node_id IS NOT NULL" : `bm_node_id > ${after}`;
-  for (;;) {
-    const limit = pace.limit();
-    const sql = `SELECT ${columns} FROM bm_interfaces WHERE ${from} ${upTo} ORDER BY bm_node_id, id LIMIT ${limit}`;
-    const page = await ask(database, "reading bm_interfaces", sql);
-    yield page;
-    if (page.length < limit) return;
-    const [node, id] = [digits(page.at(-1)?.bm_node_id), digits(page.at(-1)?.id)];
-    from = `bm_node_id >= ${node} AND (bm_node_id > ${node} OR id > ${id})`;
-  }
-}
-
-interface Page {
-  readonly nodes: readonly RawRow[];
-  readonly interfaces: readonly RawRow[];
-}
-
-async function* pages(reading: Reading): AsyncGenerator<Page> {
-  const { database, schema } = reading;
-  const columns = quote(database, schema.columns.bm_nodes ?? []);
-  const pace = createPace(NODES, FIRST.nodes);
-  const paceOfInterfaces = createPace(INTERFACES, FIRST.interfaces);
+async function* pages(
+  database: Database,
+  nodeColumns: readonly string[],
+  interfaceColumns: readonly string[],
+) {
+  const node = `SELECT ${quote(database, nodeColumns)} FROM bm_nodes`;
+  const nic = `SELECT ${quote(database, interfaceColumns)} FROM bm_interfaces`;
   for (let after: string | null = null; ; ) {
-    const limit = pace.limit();
-    const where: string = after === null ? "" : `WHERE id > ${after}`;
-    const sql = `SELECT ${columns} FROM bm_nodes ${where} ORDER BY id LIMIT ${limit}`;
+    const next: string = after === null ? "" : `WHERE id > ${after}`;
+    const sql = `${node} ${next} ORDER BY id LIMIT ${NODES}`;
     const nodes: readonly RawRow[] = await ask(database, "reading bm_nodes", sql);
-    pace.took(nodes);
-    const last = nodes.length < limit ? null : digits(nodes.at(-1)?.id);
-    yield* cut(nodes, interfacesBetween(reading, after, last, paceOfInterfaces), paceOfInterfaces);
+    const last = nodes.length < NODES ? null : digits(nodes.at(-1)?.id);
+    const from = after === null ? "bm_node_id IS NOT NULL" : `bm_node_id > ${after}`;
+    const upTo = last === null ? "" : `AND bm_node_id <= ${last}`;
+    // Sorted by bm_node_id first, so that servers use its index instead of a scan by id.
+    const belonging = `${nic} WHERE ${from} ${upTo} ORDER BY bm_node_id, id`;
+    yield { nodes, interfaces: await ask(database, "reading bm_interfaces", belonging) };
     if (last === null) return;
     after = last;
   }
-}
-
-/** Splits large results into pages of complete machines. */
-async function* cut(
-  nodes: readonly RawRow[],
-  answers: AsyncIterable<readonly RawRow[]>,
-  { took }: Pace,
-): AsyncGenerator<Page> {
-  let rest = nodes;
-  let found: RawRow[] = [];
-  let bytes = 0;
-  for await (const answer of answers) {
-    bytes += took(answer);
-    for (const row of answer) found.push(row);
-    if (found.length < ROWS && bytes < BYTES) continue;
-    // The last node may have further interfaces.
-    const open = Number(digits(found.at(-1)?.bm_node_id));
-    const isBefore = (id: unknown): boolean => Number(digits(id)) < open;
-    const interfaces = found.filter((row) => isBefore(row.bm_node_id));
-    if (interfaces.length === 0) continue;
-    yield { nodes: rest.filter(({ id }) => isBefore(id)), interfaces };
-    rest = rest.filter(({ id }) => !isBefore(id));
-    found = found.slice(interfaces.length);
-    bytes = found.reduce((sum, row) => sum + bytesOf(row), 0);
-  }
-  yield { nodes: rest, interfaces: found };
 }
 
 function join(

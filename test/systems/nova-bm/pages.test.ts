@@ -8,26 +8,23 @@ import { withDatabase } from "../../lab/index.ts";
 import { openedAt } from "../../support/opened.ts";
 import { seal } from "../../support/planned-case.ts";
 
-const MACHINES = 200;
+const MACHINES = 700;
 /** Interfaces by the machine they name, which need not be there. */
 const INTERFACES = new Map([
   [7, 12_000],
-  ...Array.from({ length: 60 }, (_, at) => [at + 20, 400] as const),
-  [90, 1],
+  ...Array.from({ length: 60 }, (_, at) => [at + 290, 4] as const),
+  [600, 1],
   [999, 3],
 ]);
-const NOTES = 100_000;
 
-test("a batch ends at a machine once it has many interfaces or bytes, and nothing is lost", async (t) => {
+test("a batch ends at a machine, and nothing is lost", async (t) => {
   const place = await withDatabase("sqlite", t);
   const { db } = place;
   await createTables(db, loadTables("nova_bm"), { engine: "sqlite" });
-  await db.raw("ALTER TABLE bm_nodes ADD COLUMN notes TEXT");
   const numbers = "WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < ?)";
-  await db.raw(
-    `INSERT INTO bm_nodes (id, uuid, deleted, notes) ${numbers} SELECT n, 'u' || n, 0, printf('%.*c', ${NOTES}, 'x') FROM s`,
-    [MACHINES],
-  );
+  await db.raw(`INSERT INTO bm_nodes (id, uuid, deleted) ${numbers} SELECT n, 'u' || n, 0 FROM s`, [
+    MACHINES,
+  ]);
   for (const [machine, interfaces] of INTERFACES)
     await db.raw(
       `INSERT INTO bm_interfaces (bm_node_id, address, deleted) ${numbers} SELECT ${machine}, printf('%012x', ${machine} * 100000 + n), 0 FROM s`,
@@ -47,10 +44,4 @@ test("a batch ends at a machine once it has many interfaces or bytes, and nothin
   assert.deepEqual(owners, [999, 999, 999]);
   const all = [...machines.flatMap(({ interfaces }) => interfaces), ...orphans];
   assert.equal(new Set(all.map(({ id }) => id)).size, all.length);
-  for (const batch of batches) {
-    const counts = batch.machines.map(({ interfaces }) => interfaces.length);
-    const sum = counts.reduce((one, other) => one + other, 0);
-    assert.ok(sum <= 15_000, String(sum));
-    assert.ok(counts.length * NOTES <= 5_000_000, String(counts.length));
-  }
 });

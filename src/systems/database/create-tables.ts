@@ -1,108 +1,75 @@
 import type { Knex } from "knex";
 import type { Engine } from "../../model/database.ts";
 import type { Column, Key, Table, Tables } from "../../model/mapping.ts";
+import { quoted } from "./read.ts";
+
+interface Options {
+  readonly engine: Engine;
+  /** Of MySQL tables, by default the database's, as in nova_bm's migrations. */
+  readonly charset?: string | undefined;
+}
 
 /**
  * Creates the tables as the project's migrations do, with the same nullability, defaults and keys,
  * then inserts the version row. MySQL dates have no fraction.
  *
- * @param options.charset of MySQL tables, by default the database's, as in nova_bm's migrations
  * @source facts/nova-bm.md 1.3; facts/ironic.md 1.2-1.4
  */
 export async function createTables(
   db: Knex,
   { tables, version }: Tables,
-  { engine, charset }: { readonly engine: Engine; readonly charset?: string | undefined },
+  options: Options,
 ): Promise<void> {
-  const statements = tableStatements(db, tables, { engine, charset });
   await db.transaction(async (trx) => {
-    for (const sql of statements) await trx.raw(escaped(sql));
+    for (const sql of tableStatements(tables, options)) await trx.raw(sql);
     await trx(version.table).insert(version.row);
   });
 }
 
-/** A question mark in a statement is not a binding. */
+/** Foreign keys come last, because they may name later tables. SQLite accepts these in a table. */
 export function tableStatements(
-  db: Knex,
   tables: { readonly [name: string]: Table },
-  { engine, charset }: { readonly engine: Engine; readonly charset?: string | undefined },
+  { engine, charset }: Options,
 ): readonly string[] {
+  const list = (names: readonly string[]) => names.map((name) => quoted(engine, name)).join(", ");
+  const mysql = `ENGINE = InnoDB${charset === undefined ? "" : ` DEFAULT CHARSET = ${charset}`}`;
   const made: string[] = [];
   const added: string[] = [];
-  for (const [name, table] of Object.entries(tables)) {
-    const [create = "", ...more] = statementsOf(db, name, table, engine, charset);
-    made.push(create);
-    added.push(...(engine === "mysql" ? inOne(more) : more));
+  for (const [name, { columns, primary, unique, index, foreign }] of Object.entries(tables)) {
+    const keyOf = (key: Key) => [list([keyName(name, key, engine)]), list(key.columns)] as const;
+    const references = foreign.map(({ column, references }) => {
+      const [table = "", other = ""] = references.split(".");
+      const key = list([`${name}_${column}_foreign`]);
+      return `CONSTRAINT ${key} FOREIGN KEY (${list([column])}) REFERENCES ${list([table])} (${list([other])})`;
+    });
+    const parts = [
+      ...columns.map((column) => definition(column, engine)),
+      ...(primary.length > 0 ? [`PRIMARY KEY (${list(primary)})`] : []),
+      ...unique.map(keyOf).map(([key, on]) => `CONSTRAINT ${key} UNIQUE (${on})`),
+      ...(engine === "mysql" ? index.map(keyOf).map(([key, on]) => `KEY ${key} (${on})`) : []),
+      ...(engine === "sqlite" ? references : []),
+    ];
+    const table = list([name]);
+    made.push(`CREATE TABLE ${table} (${parts.join(", ")}) ${engine === "mysql" ? mysql : ""}`);
+    if (engine !== "mysql")
+      for (const [key, on] of index.map(keyOf))
+        added.push(`CREATE INDEX ${key} ON ${table} (${on})`);
+    // In one statement, because MariaDB may rebuild the table for each.
+    if (engine !== "sqlite" && references.length > 0)
+      added.push(`ALTER TABLE ${table} ADD ${references.join(", ADD ")}`);
   }
   return [...made, ...added];
 }
 
-/** A question mark in a statement is not a binding. */
+/** SQLite adds one column per statement. */
 export function columnStatements(
-  db: Knex,
   table: string,
   columns: readonly Column[],
   engine: Engine,
 ): readonly string[] {
-  return texts(
-    db.schema.alterTable(table, (made) => {
-      for (const column of columns) addColumn(db, made, column, engine);
-    }),
-  );
-}
-
-function statementsOf(
-  db: Knex,
-  name: string,
-  table: Table,
-  engine: Engine,
-  charset: string | undefined,
-): readonly string[] {
-  const builder = db.schema.createTable(name, (made) => {
-    if (engine === "mysql") made.engine("InnoDB");
-    if (engine === "mysql" && charset !== undefined) made.charset(charset);
-    for (const column of table.columns) addColumn(db, made, column, engine);
-    if (table.primary.length > 0) made.primary([...table.primary]);
-    for (const key of table.unique)
-      made.unique([...key.columns], { indexName: keyName(name, key, engine) });
-    for (const key of table.index) made.index([...key.columns], keyName(name, key, engine));
-    // SQLite accepts foreign keys only in CREATE TABLE, also to tables created later.
-    if (engine === "sqlite") addForeignKeys(made, table);
-  });
-  if (engine !== "sqlite" && table.foreign.length > 0)
-    builder.alterTable(name, (made) => addForeignKeys(made, table));
-  return texts(builder);
-}
-
-function texts(builder: Knex.SchemaBuilder): readonly string[] {
-  // Knex returns an array here, contrary to its type.
-  const all = builder.toSQL() as unknown as readonly { readonly sql: string }[];
-  return all.map(({ sql }) => sql);
-}
-
-/** One ALTER TABLE, because MariaDB may rebuild the table for each. */
-function inOne(statements: readonly string[]): readonly string[] {
-  const parts = statements.map((sql) => /^(alter table `\w+`) (.*)$/s.exec(sql));
-  const [, table] = parts[0] ?? [];
-  return table === undefined ? [] : [`${table} ${parts.map((part) => part?.[2]).join(", ")}`];
-}
-
-/** Knex treats a question mark as a binding. */
-export function escaped(sql: string): string {
-  return sql.replaceAll("?", "\\?");
-}
-
-function addForeignKeys(builder: Knex.TableBuilder, { foreign }: Table): void {
-  for (const { column, references } of foreign) {
-    const [table = "", other = ""] = references.split(".");
-    builder.foreign([column]).references([other]).inTable(table);
-  }
-}
-
-function addColumn(db: Knex, builder: Knex.TableBuilder, column: Column, engine: Engine): void {
-  const made = builder.specificType(column.name, columnType(column, engine));
-  if (!column.null) made.notNullable();
-  if (column.default !== undefined) made.defaultTo(db.raw(literal(column.default, engine)));
+  const adds = columns.map((column) => `ADD COLUMN ${definition(column, engine)}`);
+  const altered = engine === "sqlite" || adds.length === 0 ? adds : [adds.join(", ")];
+  return altered.map((add) => `ALTER TABLE ${table} ${add}`);
 }
 
 const TYPES: { readonly [type in Column["type"] | "auto"]: readonly [string, string, string] } = {
@@ -118,15 +85,17 @@ const TYPES: { readonly [type in Column["type"] | "auto"]: readonly [string, str
   longtext: ["longtext", "text", "text"],
 };
 
-function columnType({ type, length = 255, auto }: Column, engine: Engine): string {
+function definition(column: Column, engine: Engine): string {
+  const { name, type, length = 255, auto, default: value } = column;
   const [mysql, postgresql, sqlite] = TYPES[auto ? "auto" : type];
-  const name = { mysql, postgresql, sqlite }[engine];
-  return type === "string" && !auto ? `${name}(${length})` : name;
-}
-
-function literal(value: string | number | boolean, engine: Engine): string {
-  if (typeof value === "string") return `'${value.replaceAll("'", "''")}'`;
-  return String(engine === "postgresql" ? value : Number(value));
+  const native = { mysql, postgresql, sqlite }[engine];
+  const size = type === "string" && !auto ? `(${length})` : "";
+  const literal =
+    typeof value === "string"
+      ? `'${value.replaceAll("'", "''")}'`
+      : String(engine === "postgresql" ? value : Number(value));
+  const otherwise = value === undefined ? "" : ` DEFAULT ${literal}`;
+  return `${quoted(engine, name)} ${native}${size}${column.null ? "" : " NOT NULL"}${otherwise}`;
 }
 
 /** Key names are unique per table on MySQL, per schema on PostgreSQL and SQLite. */

@@ -10,11 +10,7 @@ import {
 } from "../../model/nova/leases.ts";
 import { closing, openRole } from "../../run/databases.ts";
 import type { Sink } from "../../run/sink.ts";
-import {
-  columnStatements,
-  escaped,
-  tableStatements,
-} from "../../systems/database/create-tables.ts";
+import { columnStatements, tableStatements } from "../../systems/database/create-tables.ts";
 import { columnNames, tableNames } from "../../systems/database/identity.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { quoted, read } from "../../systems/database/read.ts";
@@ -123,7 +119,7 @@ export async function extendSchema(database: Database): Promise<readonly string[
       "N2I-E203",
       `${database.label} has nova_bm schema version ${version}, but leases need version ${LAST}`,
     );
-  const { engine, knex } = database;
+  const { engine } = database;
   const columns = LEASE_COLUMNS.filter(({ name }) => missing.includes(name));
   const tables = Object.entries(LEASE_TABLES).filter(([name]) => missing.includes(name));
   await mayDefine(database, [
@@ -133,11 +129,10 @@ export async function extendSchema(database: Database): Promise<readonly string[
   // Host names and uuids are ASCII. As UTF-8, the keys are too long for older servers.
   const how = { engine, ...(engine === "mysql" && { charset: "ascii" }) };
   const statements = [
-    ...tableStatements(knex, Object.fromEntries(tables), how),
-    ...(columns.length > 0 ? columnStatements(knex, NODES, columns, engine) : []),
+    ...tableStatements(Object.fromEntries(tables), how),
+    ...columnStatements(NODES, columns, engine),
   ];
-  for (const statement of statements)
-    await defining(database, "extending nova_bm", escaped(statement));
+  for (const statement of statements) await defining(database, "extending nova_bm", statement);
   return missing;
 }
 

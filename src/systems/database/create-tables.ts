@@ -1,7 +1,7 @@
 import type { Knex } from "knex";
 import type { Engine } from "../../model/database.ts";
 import type { Column, Key, Table, Tables } from "../../model/mapping.ts";
-import { quoted } from "./read.ts";
+import { quoted } from "./rows.ts";
 
 interface Options {
   readonly engine: Engine;

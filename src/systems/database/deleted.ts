@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { MigrationError } from "../../lib/error.ts";
 import type { Database } from "./open.ts";
-import { askIn, integer, plain, text } from "./rows.ts";
+import { ask, integer, plain, text } from "./rows.ts";
 
 /** `unreadable` values must not be guessed. */
 type Deleted = boolean | null | "unreadable";
@@ -64,7 +64,7 @@ export async function needNumbers(database: Database, option: string): Promise<v
   const schema = engine === "mysql" ? "DATABASE()" : "ANY (current_schemas(false))";
   const numbers = engine === "mysql" ? /int|dec|num|float|double|bit/i : /int|num|real|double/i;
   const sql = `SELECT table_name AS tab, data_type AS kind FROM information_schema.columns WHERE table_schema = ${schema} AND column_name = 'deleted' AND table_name IN (...) ORDER BY 1`;
-  const odd = (await askIn(database, "reading the columns of nova", sql, COLUMNS))
+  const odd = (await ask(database, "reading the columns of nova", sql, COLUMNS))
     .filter(({ kind }) => !numbers.test(text(kind) ?? ""))
     .map(({ tab, kind }) => `${text(tab)}.deleted is ${text(kind)}`);
   if (odd.length === 0) return;

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { columnNames, tableNames } from "./identity.ts";
 import { type Database, readTransaction } from "./open.ts";
-import { quoted } from "./read.ts";
-import { ask, text } from "./rows.ts";
+import { ask, quoted, text } from "./rows.ts";
 
 /** Equal if and only if the rows are equal, in any order. @param only ignores missing tables */
 export async function digestOfRows(database: Database, only?: readonly string[]): Promise<string> {

@@ -15,14 +15,81 @@ export interface Readable extends Runner {
   readonly run: <T>(doing: string, work: () => PromiseLike<T>) => Promise<T>;
 }
 
-/** @throws MigrationError as `run` of a database */
-export function ask(
+/**
+ * @param sql as `keyed` accepts it; `IN (...)` stands for any number of values, and nothing is
+ *   queried without values
+ * @throws MigrationError as `run` of a database
+ */
+export async function ask(
   database: Readable,
   doing: string,
   sql: string,
   values: readonly unknown[] = [],
 ): Promise<readonly RawRow[]> {
-  return database.run(doing, () => select(database, sql, values));
+  const text = await keyed(database, sql);
+  const put = (sql: string, bindings: readonly unknown[]) =>
+    database.run(doing, () => select(database, sql, bindings));
+  if (!text.includes("IN (...)")) return put(text, values);
+  const found: (readonly RawRow[])[] = [];
+  for (const some of inPortions(values, BINDINGS)) {
+    const among = amongOf(database.engine, some);
+    found.push(await put(text.replace("IN (...)", among.sql), among.values));
+  }
+  return found.flat();
+}
+
+/** Indexes by table and first column. By `run`, which a database and its transactions share. */
+const INDEXES = new WeakMap<Readable["run"], Map<string, Promise<ReadonlyMap<string, string>>>>();
+
+/**
+ * `{table.column alias}` stands for a table by the index of a column. Forces the index, because
+ * with outdated statistics MySQL and MariaDB scan the whole table, and with FOR UPDATE lock others'
+ * rows. They renew statistics every 10 s at most, never without `innodb_stats_auto_recalc`.
+ *
+ * @source MariaDB, "Index Hints"; 10.11:storage/innobase/dict/dict0stats_bg.cc, MIN_RECALC_INTERVAL
+ */
+export async function keyed(database: Readable, sql: string): Promise<string> {
+  let text = sql;
+  for (const [all, table = "", column = "", alias = ""] of sql.matchAll(
+    /\{(\w+)\.(\w+)( \w+)?\}/g,
+  )) {
+    const indexes = database.engine === "mysql" ? await indexesOf(database, table) : null;
+    const names = indexes?.get(column);
+    const hint = names === undefined ? "" : ` FORCE INDEX (${names})`;
+    text = text.replace(all, () => `${table}${alias}${hint}`);
+  }
+  return text;
+}
+
+function indexesOf(database: Readable, table: string): Promise<ReadonlyMap<string, string>> {
+  const tables = INDEXES.get(database.run) ?? new Map<string, ReturnType<typeof readIndexes>>();
+  INDEXES.set(database.run, tables);
+  const cached = tables.get(table) ?? readIndexes(database, table);
+  tables.set(table, cached);
+  cached.catch(() => tables.delete(table));
+  return cached;
+}
+
+/** Without ignored and invisible indexes. A view has none. */
+async function readIndexes(database: Readable, table: string) {
+  const sql =
+    "SELECT * FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = ? AND seq_in_index = 1";
+  const found = new Map<string, string>();
+  for (const raw of await ask(database, `reading the indexes of ${table}`, sql, [table])) {
+    // Servers differ in the case of these column names.
+    const names = Object.entries(raw).map(([name, value]) => [name.toUpperCase(), value]);
+    const row: RawRow = Object.fromEntries(names);
+    const isHidden = row.IS_VISIBLE === "NO" || row.IGNORED === "YES";
+    if (isHidden || !/^(BTREE|HASH)$/.test(string(row.INDEX_TYPE))) continue;
+    const [column, name] = [lower(row.COLUMN_NAME), quoted("mysql", string(row.INDEX_NAME))];
+    found.set(column, [found.get(column), name].filter(Boolean).join(","));
+  }
+  return found;
+}
+
+export function quoted(engine: Engine, name: string): string {
+  const mark = engine === "mysql" ? "`" : '"';
+  return mark + name.replaceAll(mark, mark + mark) + mark;
 }
 
 /** The first value of the first row, or null if it is not an integer. */
@@ -34,21 +101,6 @@ export async function askNumber(...question: Parameters<typeof ask>): Promise<nu
 export async function countRows(database: Readable, table: string): Promise<number> {
   const sql = `SELECT count(*) AS n FROM ${table}`;
   return (await askNumber(database, `counting ${table}`, sql)) ?? 0;
-}
-
-/** `ask` for any number of values, which replace `IN (...)`. Without values nothing is queried. */
-export async function askIn(
-  database: Readable,
-  doing: string,
-  sql: string,
-  values: readonly unknown[],
-): Promise<readonly RawRow[]> {
-  const found: (readonly RawRow[])[] = [];
-  for (const some of inPortions(values, BINDINGS)) {
-    const among = amongOf(database.engine, some);
-    found.push(await ask(database, doing, sql.replace("IN (...)", among.sql), among.values));
-  }
-  return found.flat();
 }
 
 /** Extracts the rows from knex.raw's result, which differs by driver. */

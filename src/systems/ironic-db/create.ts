@@ -6,13 +6,13 @@ import { compareRow, sameSecret } from "../../model/compare.ts";
 import { staged } from "../../model/handover.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
-import { keyed, read } from "../database/read.ts";
+import { read } from "../database/read.ts";
 import { number, string, text } from "../database/rows.ts";
 import { type Ironic, insertTraits, readRows, toNode, toPort, traitsOf } from "./current.ts";
 import { type bulkOf, insertRows, type NodeIds, type WriteRows } from "./insert.ts";
 
 async function nodeIds({ database }: Ironic, uuids: readonly string[]): Promise<NodeIds> {
-  const from = `${await keyed(database, "nodes", "uuid")} WHERE uuid IN (...)`;
+  const from = "{nodes.uuid} WHERE uuid IN (...)";
   const rows = await read(database, { id: number, uuid: string }, from, uuids);
   return new Map(rows.map(({ id, uuid }) => [uuid, id]));
 }

@@ -5,9 +5,9 @@ import type { Row } from "../../model/machine.ts";
 import type { Resource } from "../../model/plan.ts";
 import type { Seal } from "../../model/secret.ts";
 import type { Database } from "../database/open.ts";
-import { keyed, read, valuesBy } from "../database/read.ts";
+import { read, valuesBy } from "../database/read.ts";
 import {
-  askIn,
+  ask,
   blob,
   columnList,
   lower,
@@ -38,13 +38,9 @@ async function rowsBy(
   const { database } = ironic;
   const prefix = table === "node" ? "n" : "p";
   const owner = table === "node" ? "" : `, ${blob(database.engine, "n.uuid")} AS node_uuid`;
-  const source = await keyed(database, `${table}s`, column, prefix);
-  const joined =
-    table === "node"
-      ? ""
-      : `LEFT JOIN ${await keyed(database, "nodes", "id", "n")} ON n.id = p.node_id`;
-  const sql = `SELECT ${columnsOf(ironic, table, prefix)}${owner} FROM ${source} ${joined} WHERE ${prefix}.${column} IN (...) ${lock}`;
-  return askIn(database, `reading ${table}s`, sql, values);
+  const joined = table === "node" ? "" : "LEFT JOIN {nodes.id n} ON n.id = p.node_id";
+  const sql = `SELECT ${columnsOf(ironic, table, prefix)}${owner} FROM {${table}s.${column} ${prefix}} ${joined} WHERE ${prefix}.${column} IN (...) ${lock}`;
+  return ask(database, `reading ${table}s`, sql, values);
 }
 
 export function toNode({ release, seal }: Ironic, raw: RawRow): Row {
@@ -122,9 +118,8 @@ const COLUMNS = ["instance_info", "driver_info", "driver_internal_info"];
 /** Names of the JSON fields with a value, by node uuid. Values are not returned. */
 export async function fieldNames(database: Database, { node }: Release, uuids: readonly string[]) {
   const columns = COLUMNS.filter((column) => node.some(({ name }) => name === column));
-  const from = await keyed(database, "nodes", "uuid");
-  const sql = `SELECT ${columnList(database, ["uuid", ...columns])} FROM ${from} WHERE uuid IN (...)`;
-  const rows = await askIn(database, "reading nodes", sql, uuids);
+  const sql = `SELECT ${columnList(database, ["uuid", ...columns])} FROM {nodes.uuid} WHERE uuid IN (...)`;
+  const rows = await ask(database, "reading nodes", sql, uuids);
   return new Map(
     rows.map((row) => [
       text(row.uuid) ?? "",
@@ -149,7 +144,7 @@ export const TRAITS = "node_traits";
 
 export async function withTraits({ database, release }: Ironic, nodes: readonly RawRow[]) {
   if (release.doc.versions.trait === undefined || nodes.length === 0) return nodes;
-  const from = `${await keyed(database, TRAITS, "node_id")} WHERE node_id IN (...)`;
+  const from = `{${TRAITS}.node_id} WHERE node_id IN (...)`;
   const ids = nodes.map(({ id }) => number(id));
   const rows = await read(database, { node_id: number, trait: string }, from, ids);
   const traits = valuesBy(rows, "node_id", "trait");

@@ -3,7 +3,7 @@ import { type Guard, type Handover, STAGED } from "../../model/handover.ts";
 import { HEARTBEAT, type Service } from "../../model/ironic/service.ts";
 import type { Release } from "../../model/ironic/target.ts";
 import type { Database } from "../database/open.ts";
-import { keyed, read, sql } from "../database/read.ts";
+import { read, sql } from "../database/read.ts";
 import { ageOf, ask, boolean, integer, isTrue, lower, string, text } from "../database/rows.ts";
 import { writing } from "../database/write.ts";
 
@@ -26,8 +26,8 @@ export function createHandover(database: Database, release: Release): Handover {
   };
   return {
     async observe(uuids) {
-      const nodes = await keyed(database, "nodes", "uuid");
-      const from = `${nodes} LEFT JOIN conductors ON conductors.id = nodes.conductor_affinity WHERE nodes.uuid IN (...)`;
+      const from =
+        "{nodes.uuid} LEFT JOIN conductors ON conductors.id = nodes.conductor_affinity WHERE nodes.uuid IN (...)";
       const rows = await read(database, fields, from, uuids);
       return new Map(
         rows.map(({ uuid, conductor_affinity, hostname, online, age, ...node }) => {
@@ -81,8 +81,7 @@ export function createGuard(database: Database, { node }: Release): Guard {
   };
   return {
     async observe(uuids) {
-      const from = `${await keyed(database, "nodes", "uuid")} WHERE uuid IN (...)`;
-      const rows = await read(database, fields, from, uuids);
+      const rows = await read(database, fields, "{nodes.uuid} WHERE uuid IN (...)", uuids);
       return new Map(rows.map(({ uuid, ...node }) => [uuid, node]));
     },
     async write(uuid, expected, change) {

@@ -4,16 +4,16 @@ import type { RemovalForecast, ScannedKey } from "../../model/ironic/target.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
 import type { Database } from "../database/open.ts";
-import { indexByText, keyed, quoted } from "../database/read.ts";
+import { indexByText } from "../database/read.ts";
 import {
   amongOf,
   ask,
-  askIn,
   BINDINGS,
   columnList,
   countRows,
   inPortions,
   integer,
+  quoted,
   type RawRow,
   text,
 } from "../database/rows.ts";
@@ -53,9 +53,8 @@ async function readForeign(
   const found = new Map<number, string>();
   const rowsOf = async (table: string, names: readonly string[]): Promise<readonly RawRow[]> => {
     const { column, values } = await byNode(table, nodeIds);
-    const from = await keyed(database, table, column);
-    const sql = `SELECT ${columnList(database, names)} FROM ${from} WHERE ${column} IN (...)`;
-    return askIn(database, `reading ${table}`, sql, values);
+    const sql = `SELECT ${columnList(database, names)} FROM {${table}.${column}} WHERE ${column} IN (...)`;
+    return ask(database, `reading ${table}`, sql, values);
   };
   const ports = await rowsOf("ports", ["node_id", "uuid"]);
   for (const { node_id, uuid } of ports)

@@ -7,8 +7,8 @@ import type { Target, Verifier } from "../../model/ironic/target.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Resource } from "../../model/plan.ts";
 import { alembicHead } from "../database/identity.ts";
-import { indexByText, inOrder, keyed } from "../database/read.ts";
-import { askIn, askNumber, countRows, number, type RawRow, string } from "../database/rows.ts";
+import { indexByText, inOrder } from "../database/read.ts";
+import { ask, askNumber, countRows, number, type RawRow, string } from "../database/rows.ts";
 import { lockTarget } from "../database/target-lock.ts";
 import { writing } from "../database/write.ts";
 import { GARBLED, isAsPlanned, MARK, UNREADABLE } from "./codec.ts";
@@ -150,9 +150,8 @@ function createVerifier(ironic: Ironic): Verifier {
             unreadable.set(uuid, `${column} is ${String(row[column]).slice(1, -1)}`);
         return row;
       };
-      const from = await keyed(database, "nodes", "uuid", "n");
-      const sql = `SELECT ${everything(ironic, "node", "n")} FROM ${from} WHERE uuid IN (...)`;
-      const found = await askIn(database, "verifying nodes", sql, nodeUuids);
+      const sql = `SELECT ${everything(ironic, "node", "n")} FROM {nodes.uuid n} WHERE uuid IN (...)`;
+      const found = await ask(database, "verifying nodes", sql, nodeUuids);
       const rows = await withTraits(ironic, found);
       const owners = new Map(rows.map(({ id, uuid }) => [number(id), string(uuid)]));
       const nodes = new Map(
@@ -190,8 +189,7 @@ function portsReader(ironic: Ironic): (nodes: readonly number[]) => Promise<read
       index ??= indexByText(database, "ports", "node_id", "node_id IS NOT NULL");
     const ids = (await index)?.(nodes.map(String)) ?? nodes;
     const column = index === undefined ? "node_id" : "id";
-    const from = await keyed(database, "ports", column, "p");
-    const sql = `SELECT ${everything(ironic, "port", "p")} FROM ${from} WHERE ${column} IN (...) ORDER BY id`;
-    return askIn(database, "verifying ports", sql, ids);
+    const sql = `SELECT ${everything(ironic, "port", "p")} FROM {ports.${column} p} WHERE ${column} IN (...) ORDER BY id`;
+    return ask(database, "verifying ports", sql, ids);
   };
 }

@@ -5,7 +5,7 @@ import type { ComputeLocation, ComputeRow, ComputeSize } from "../../model/nova/
 import { deletedNumber } from "../database/deleted.ts";
 import { columnNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { type Fields, indexByText, keyed, type RowOf, read, sql } from "../database/read.ts";
+import { type Fields, indexByText, type RowOf, read, sql } from "../database/read.ts";
 import { integer, lower, number, string, text } from "../database/rows.ts";
 
 type ByNode<T> = (nodes: readonly string[]) => Promise<ReadonlyMap<string, readonly T[]>>;
@@ -27,7 +27,7 @@ async function openByNode<F extends Fields>(
 ): Promise<ByNode<RowOf<F>>> {
   const some = `${live} AND ${column} IS NOT NULL`;
   const idsOf = await indexByText(database, table, column, some);
-  const from = again ?? `${await keyed(database, table, "id")} WHERE ${live} AND id`;
+  const from = again ?? `{${table}.id} WHERE ${live} AND id`;
   return async (nodes) => {
     const rows = await read(database, fields, `${from} IN (...) ORDER BY 1`, idsOf(nodes));
     return grouped(rows, (row) => lower(row[column]));
@@ -89,7 +89,7 @@ export async function openLocations(database: Database): Promise<ByNode<ComputeL
  */
 export async function openDeleted(database: Database, since: string): Promise<ByNode<number>> {
   const live = `deleted <> 0 AND deleted_at > '${since}'`;
-  const again = `${await keyed(database, "compute_nodes", "id")} WHERE deleted <> 0 AND id`;
+  const again = "{compute_nodes.id} WHERE deleted <> 0 AND id";
   const rowsOf = await openByNode(database, { ...COMPUTES, live, again }, COMPUTE);
   return async (nodes) =>
     new Map([...(await rowsOf(nodes))].map(([node, rows]) => [node, rows.map(({ id }) => id)]));
@@ -123,8 +123,7 @@ export function openTenants(database: Database): Promise<ByNode<Tenant>> {
 /** Kilo added the host to the row. Older rows have only a service. @param column to select by */
 export async function computeHosts(database: Database, column?: "id") {
   const byHost = (await columnNames(database, "compute_nodes")).includes("host");
-  const computes =
-    column === undefined ? "compute_nodes c" : await keyed(database, "compute_nodes", column, "c");
+  const computes = column === undefined ? "compute_nodes c" : `{compute_nodes.${column} c}`;
   const services = "JOIN services s ON s.id = c.service_id AND s.deleted = 0";
   const all = `${computes} LEFT ${services}`;
   return {

@@ -3,7 +3,7 @@ import { createTextSet, index } from "../../model/rows.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { inOrder, keyed, read, sql } from "../database/read.ts";
+import { inOrder, read, sql } from "../database/read.ts";
 import { inPortions, integer, marks, number, spellings, string, text } from "../database/rows.ts";
 import { readDeployImages } from "./flavors.ts";
 import { novaVersion } from "./plan-open.ts";
@@ -22,7 +22,7 @@ type InstanceFacts = NovaFacts["instances"][number];
 export async function checkNova(database: Database, nodes: Nodes, linked: Iterable<string | null>) {
   const { schema_version: version } = await novaVersion(database);
   const found: InstanceFacts[] = [];
-  const from = `${await keyed(database, "instances", "uuid")} WHERE uuid IN (...) ORDER BY uuid`;
+  const from = "{instances.uuid} WHERE uuid IN (...) ORDER BY uuid";
   const { add } = createTextSet();
   // The spelling of nova_bm first, which is Nova's.
   const all = [...nodes.map(({ instance_uuid }) => instance_uuid), ...linked];
@@ -71,8 +71,8 @@ function compareText(one: string | null, other: string | null): number {
 }
 
 async function readVolumes(database: Database, instances: readonly string[]) {
-  const mapped = await keyed(database, "block_device_mapping", "instance_uuid");
-  const from = `${mapped} WHERE deleted = 0 AND volume_id IS NOT NULL AND instance_uuid IN (...) ORDER BY instance_uuid`;
+  const from =
+    "{block_device_mapping.instance_uuid} WHERE deleted = 0 AND volume_id IS NOT NULL AND instance_uuid IN (...) ORDER BY instance_uuid";
   const found = new Set<string>();
   for (const some of inPortions(instances))
     for (const row of await read(database, { instance_uuid: string }, from, some))

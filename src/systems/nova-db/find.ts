@@ -5,10 +5,11 @@ import type { Row } from "../../model/machine.ts";
 import type { NovaStep, RowState } from "../../model/nova/nova-plan.ts";
 import { deletedNumber } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
-import { keyed, read } from "../database/read.ts";
+import { read } from "../database/read.ts";
 import {
   boolean,
   integer,
+  keyed,
   marks,
   number,
   plain,
@@ -39,7 +40,7 @@ export async function observe(database: Database, steps: readonly NovaStep[], lo
         return lock && engine !== "sqlite" ? query.forUpdate() : query;
       });
     const ids = some.flatMap(({ key }) => (typeof key.id === "number" ? [key.id] : []));
-    const from = knex.raw(await keyed(database, table, "id"));
+    const from = knex.raw(await keyed(database, `{${table}.id}`));
     const rows = ids.length === 0 ? [] : await ask(from, (query) => query.whereIn("id", ids));
     const byId = new Map(rows.map((row) => [integer(row.id), row]));
     const bars = new Map([
@@ -128,8 +129,7 @@ async function conflictingComputes(database: Database, steps: readonly NovaStep[
   const hosts = [...new Set(placed.map(({ host }) => host))];
   const nodes = placed.map(({ node }) => node);
   const fields = { id: number, host: text, hypervisor_hostname: text };
-  const placedIn = await keyed(database, COMPUTES, "host");
-  const from = `${placedIn} WHERE deleted = 0 AND host IN (${marks(hosts)}) AND hypervisor_hostname IN (${marks(nodes)})`;
+  const from = `{${COMPUTES}.host} WHERE deleted = 0 AND host IN (${marks(hosts)}) AND hypervisor_hostname IN (${marks(nodes)})`;
   const live = await read(database, fields, from, [...hosts, ...nodes]);
   // Rows of the same steps are checked separately.
   const stepIds = new Set(steps.flatMap(({ table, key }) => (table === COMPUTES ? [key.id] : [])));

@@ -3,8 +3,8 @@ import type { FlavorRows } from "../../model/nova/nova-rows.ts";
 import type { FlavorSize } from "../../model/settings.ts";
 import { deletedNumber, softDeleted } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
-import { quoted, read, sql, valuesBy } from "../database/read.ts";
-import { integer, marks, number, type RawRow, string, text } from "../database/rows.ts";
+import { read, sql, valuesBy } from "../database/read.ts";
+import { integer, marks, number, quoted, type RawRow, string, text } from "../database/rows.ts";
 
 /** Includes deleted flavors. A deployment has few. @source facts/nova-bm.md 4.1, 4.3 */
 export async function readFlavors(

@@ -1,7 +1,7 @@
 import { deletedNumber } from "../database/deleted.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { keyed, read, valuesBy } from "../database/read.ts";
+import { read, valuesBy } from "../database/read.ts";
 import { integer, lower, number, spellings, string, text } from "../database/rows.ts";
 
 const INSTANCE = {
@@ -12,7 +12,7 @@ const INSTANCE = {
 /** By lower-case uuid, including deleted instances. */
 export function openInstances(database: Database) {
   return async (uuids: readonly (string | null)[]) => {
-    const from = `${await keyed(database, "instances", "uuid")} WHERE uuid IN (...)`;
+    const from = "{instances.uuid} WHERE uuid IN (...)";
     const rows = await read(database, INSTANCE, from, spellings(uuids));
     return new Map(rows.map((row) => [row.uuid.toLowerCase(), row]));
   };
@@ -24,7 +24,8 @@ export async function attachedVolumes(
   uuids: readonly (string | null)[],
 ): Promise<ReadonlyMap<string, readonly string[]>> {
   if (!(await tableNames(database)).has("block_device_mapping")) return new Map();
-  const from = `${await keyed(database, "block_device_mapping", "instance_uuid")} WHERE deleted = 0 AND volume_id IS NOT NULL AND instance_uuid IN (...) ORDER BY id`;
+  const from =
+    "{block_device_mapping.instance_uuid} WHERE deleted = 0 AND volume_id IS NOT NULL AND instance_uuid IN (...) ORDER BY id";
   const fields = { instance_uuid: lower, volume_id: string };
   const rows = await read(database, fields, from, spellings(uuids));
   return valuesBy(rows, "instance_uuid", "volume_id");

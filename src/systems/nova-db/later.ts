@@ -5,7 +5,7 @@ import { createTextSet } from "../../model/rows.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { columnNames, needTables, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { keyed, read, sql, valuesBy } from "../database/read.ts";
+import { read, sql, valuesBy } from "../database/read.ts";
 import { inPortions, integer, lower, number, spellings, string, text } from "../database/rows.ts";
 import { readAggregates } from "./check.ts";
 import { readDeployImages } from "./flavors.ts";
@@ -27,7 +27,7 @@ export async function readApi(
 ): Promise<Omit<ApiFacts, "forbidden">> {
   const tables = await needTables(database, API, ["instance_mappings"]);
   const mapping = { instance_uuid: lower, cell_id: integer };
-  const from = `${await keyed(database, "instance_mappings", "instance_uuid")} WHERE instance_uuid IN (...)`;
+  const from = "{instance_mappings.instance_uuid} WHERE instance_uuid IN (...)";
   const [mapped, cellless] = [createTextSet(), createTextSet()];
   for (const some of inPortions(instances))
     for (const { instance_uuid, cell_id } of await read(database, mapping, from, spellings(some)))
@@ -54,10 +54,10 @@ export async function readPlacement(
   const rows = await read(
     database,
     { consumer: sql("consumer_id", lower), uuid: sql("p.uuid", lower), name: sql("p.name", lower) },
-    `${await keyed(database, "allocations", "consumer_id")} LEFT JOIN resource_providers p ON p.id = allocations.resource_provider_id WHERE consumer_id IN (...)`,
+    "{allocations.consumer_id} LEFT JOIN resource_providers p ON p.id = allocations.resource_provider_id WHERE consumer_id IN (...)",
     spellings(instances),
   );
-  const byName = `${await keyed(database, "resource_providers", "name")} WHERE name IN (...)`;
+  const byName = "{resource_providers.name} WHERE name IN (...)";
   return {
     allocated: grouped(rows, ({ consumer }) => consumer),
     providers: await read(database, { uuid: lower, name: lower }, byName, spellings(machines)),
@@ -115,7 +115,7 @@ export async function readClassless(
   if (!tables.has("instance_extra")) return new Set();
   if (!(await columnNames(database, "instance_extra")).includes("flavor")) return new Set();
   const copy = { instance: sql("instance_uuid", lower), flavor: text };
-  const from = `${await keyed(database, "instance_extra", "instance_uuid")} WHERE instance_uuid IN (...)`;
+  const from = "{instance_extra.instance_uuid} WHERE instance_uuid IN (...)";
   const rows = await read(database, copy, from, spellings(instances));
   return new Set(
     rows.flatMap(({ instance, flavor: text }) => {

@@ -12,8 +12,7 @@ import {
   refuseForeign,
 } from "../../model/nova/nova-plan.ts";
 import type { Database } from "../database/open.ts";
-import { keyed } from "../database/read.ts";
-import { ageOf } from "../database/rows.ts";
+import { ageOf, keyed } from "../database/rows.ts";
 import { orSequenceTooLow } from "../database/sequence.ts";
 import { writing } from "../database/write.ts";
 import { type ObservedRow, observe, rowStateOf } from "./find.ts";
@@ -105,7 +104,7 @@ function onlyChanged(row: Row, other: Row): Row {
 async function write(database: Database, { table, from, to, usesId, keys, added }: Change) {
   const { knex } = database;
   // DELETE accepts no index hint.
-  const hinted = to === null ? table : knex.raw(await keyed(database, table, "id"));
+  const hinted = to === null ? table : knex.raw(await keyed(database, `{${table}.id}`));
   // Keeps SQLite from using the host's index instead of 500 ids.
   const compared = database.engine === "sqlite" ? "+??" : "??";
   await database.run(`writing ${table}`, async () => {

@@ -11,8 +11,6 @@ import { type Database, readTransaction } from "../database/open.ts";
 import {
   indexByText,
   inOrder,
-  keyed,
-  quoted,
   type RowOf,
   read,
   rowReader,
@@ -20,12 +18,13 @@ import {
   valuesBy,
 } from "../database/read.ts";
 import {
-  askIn,
+  ask,
   columnList,
   garbled,
   garbledColumns,
   integer,
   lower,
+  quoted,
   type RawRow,
   spellings,
   string,
@@ -198,13 +197,9 @@ const readInstance = rowReader(INSTANCE);
  * @source facts/nova-bm.md 5.1: neither instances.node nor compute_nodes.hypervisor_hostname has an index
  */
 async function novaRows(database: Database, claimed: TextSet) {
-  const columns = [...Object.keys(INSTANCE), "instance_type_id"];
-  const instance = `id, ${columnList(database, columns)}`;
-  const byUuid = await keyed(database, "instances", "uuid");
-  const byId = await keyed(database, "instances", "id");
-  const inCaches = await keyed(database, "instance_info_caches", "instance_uuid");
-  const inCopies = await keyed(database, "instance_extra", "instance_uuid");
-  const inMetadata = await keyed(database, "instance_system_metadata", "instance_uuid");
+  const columns = [...Object.keys(INSTANCE), "instance_type_id", "id"];
+  const instance = columnList(database, columns);
+  const cache = columnList(database, ["instance_uuid", "network_info"]);
   const onNodes = "deleted = 0 AND node IS NOT NULL";
   const idsOf = await indexByText(database, "instances", "node", onNodes);
   const computes = await computeNodes(database);
@@ -216,37 +211,34 @@ async function novaRows(database: Database, claimed: TextSet) {
     (await tableNames(database)).has("instance_extra") &&
     (await columnNames(database, "instance_extra")).includes("flavor");
 
-  const raw = (what: string, from: string, values: readonly unknown[]) => {
-    const doing = `reading ${from.replace(/ .*/s, "")}`;
-    return askIn(database, doing, `SELECT ${what} FROM ${from}`, values);
+  const raw = (table: string, column: string, names: string, values: readonly unknown[]) => {
+    const sql = `SELECT ${names} FROM {${table}.${column}} WHERE ${column} IN (...) ORDER BY 1`;
+    return ask(database, `reading ${table}`, sql, values);
   };
   return {
     /** Instances of bm_nodes, including deleted ones, and live ones on these nodes. */
     async instances(machines: readonly RequestedMachine[]) {
       const uuids = spellings(machines.map(({ instance_uuid }) => instance_uuid));
-      const direct = await raw(instance, `${byUuid} WHERE uuid IN (...) ORDER BY uuid`, uuids);
+      const direct = await raw("instances", "uuid", instance, uuids);
       const ids = new Set(direct.map(({ id }) => integer(id)));
       const placed = idsOf(machines.flatMap(({ uuid }) => uuid || []));
       const placedIds = placed.filter((id) => !ids.has(id));
-      const more = await raw(instance, `${byId} WHERE id IN (...) ORDER BY uuid`, placedIds);
-      return [...direct, ...more];
+      return [...direct, ...(await raw("instances", "id", instance, placedIds))];
     },
     /** Live rows of a node, by id. */
     computes,
-    caches(instances: readonly string[]) {
-      const what = columnList(database, ["instance_uuid", "network_info"]);
-      return raw(what, `${inCaches} WHERE instance_uuid IN (...)`, instances);
-    },
+    caches: (instances: readonly string[]) =>
+      raw("instance_info_caches", "instance_uuid", cache, instances),
     /** Flavors embedded in instances, since Kilo. */
     copies(instances: readonly string[]) {
-      const from = `${inCopies} WHERE instance_uuid IN (...) AND deleted = 0`;
+      const from = "{instance_extra.instance_uuid} WHERE instance_uuid IN (...) AND deleted = 0";
       const copy = { instance_uuid: lower, flavor: text };
       return read(database, copy, from, carries ? instances : []);
     },
     /** Instances outside the cached set are queried by key. */
     async metadata(instances: readonly string[]): Promise<readonly Described[]> {
       const isCached = (uuid: string): boolean => described !== null && claimed.has(uuid);
-      const from = `${inMetadata} WHERE instance_uuid IN (...) AND ${savedMetadata(database)} ORDER BY id`;
+      const from = `{instance_system_metadata.instance_uuid} WHERE instance_uuid IN (...) AND ${savedMetadata(database)} ORDER BY id`;
       const uncached = instances.filter((uuid) => !isCached(uuid));
       return [
         ...instances.flatMap((uuid) => (isCached(uuid) ? (described?.(uuid) ?? []) : [])),

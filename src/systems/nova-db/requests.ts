@@ -2,7 +2,7 @@ import { MigrationError } from "../../lib/error.ts";
 import { isWaiting, type OpenRequest } from "../../model/nova/requests.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { keyed, read, sql } from "../database/read.ts";
+import { read, sql } from "../database/read.ts";
 import { ask, lower, number, spellings, string, time } from "../database/rows.ts";
 import { computeServices } from "./services.ts";
 
@@ -48,8 +48,10 @@ export async function waitingRequests(database: Database, instances: readonly Ad
   const readable = REQUEST_TABLES.every((table) => tables.has(table));
   if (!readable || instances.length === 0) return waiting;
   const uuids = spellings(instances.map(({ uuid }) => uuid));
-  const actions = await keyed(database, "instance_actions", "instance_uuid", "a");
-  const events = await keyed(database, "instance_actions_events", "action_id", "e");
+  const [actions, events] = [
+    "{instance_actions.instance_uuid a}",
+    "{instance_actions_events.action_id e}",
+  ];
   const open = await read(
     database,
     {

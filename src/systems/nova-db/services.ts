@@ -1,8 +1,8 @@
 import type { ComputeHost } from "../../model/nova/host-move.ts";
 import { columnNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { quoted, read, sql } from "../database/read.ts";
-import { ageOf, boolean, integer, number, string, text, time } from "../database/rows.ts";
+import { read, sql } from "../database/read.ts";
+import { ageOf, boolean, integer, number, quoted, string, text, time } from "../database/rows.ts";
 
 /** The FROM clause for live nova-compute services. */
 export function computeServices({ engine }: Pick<Database, "engine">): string {

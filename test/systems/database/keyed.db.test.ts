@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Knex } from "knex";
 import type { Engine } from "../../../src/model/database.ts";
-import { keyed } from "../../../src/systems/database/read.ts";
+import { keyed } from "../../../src/systems/database/rows.ts";
 import { withDatabase } from "../../lab/index.ts";
 
 /** An open database that counts what is asked. */
@@ -30,7 +30,7 @@ test("on MariaDB rows are found by the index of their column, whatever its stati
   await db.raw("CREATE VIEW shown AS SELECT * FROM things");
   await db.raw("INSERT INTO things (id, name) SELECT seq, concat('n-', seq) FROM seq_1_to_3000");
   const database = counting("mysql", db);
-  const from = (table: string, column: string) => keyed(database, table, column, "t");
+  const from = (table: string, column: string) => keyed(database, `{${table}.${column} t}`);
   const hinted = await from("things", "name");
   assert.equal(hinted, "things t FORCE INDEX (`by name`,`twice`)");
   assert.equal(await from("things", "id"), "things t FORCE INDEX (`PRIMARY`,`last`)");
@@ -51,7 +51,7 @@ for (const engine of ["sqlite", "postgresql"] as const)
   test(`on ${engine}, which knows no such hint, a table is named as it is`, async (t) => {
     const place = await withDatabase(engine, t);
     const database = counting(engine, place.db);
-    assert.equal(await keyed(database, "things", "name"), "things");
-    assert.equal(await keyed(database, "things", "name", "t"), "things t");
+    assert.equal(await keyed(database, "{things.name}"), "things");
+    assert.equal(await keyed(database, "{things.name t}"), "things t");
     assert.deepEqual(database.asked, []);
   });

@@ -48,8 +48,9 @@ const PAGE = 2000;
 /**
  * Pages in order of id. Rows that change during the reading may be missed.
  *
+ * @param table with its alias, if others are joined
  * @param where condition for relevant rows, without a bound of id: SQLite uses only one, the first
- * @param values bindings of the fields
+ * @param values bindings of the fields and the condition
  */
 export async function* inOrder<F extends Fields>(
   database: Readable,
@@ -58,13 +59,15 @@ export async function* inOrder<F extends Fields>(
   where: string,
   values: readonly unknown[] = [],
 ): AsyncGenerator<readonly RowOf<F>[]> {
-  const what = `SELECT id AS at_id, ${listed(database.engine, fields)} FROM ${table} WHERE ${where}`;
+  const [, alias] = /^\w+ (\w+)/.exec(table) ?? [];
+  const id = alias === undefined ? "id" : `${alias}.id`;
+  const what = `SELECT ${id} AS at_id, ${listed(database.engine, fields)} FROM ${table} WHERE ${where}`;
   for (let onward = ""; ; ) {
-    const sql = `${what} ${onward} ORDER BY id LIMIT ${PAGE}`;
-    const rows = await ask(database, `reading ${table}`, sql, values);
+    const sql = `${what} ${onward} ORDER BY ${id} LIMIT ${PAGE}`;
+    const rows = await ask(database, `reading ${/\w+/.exec(table)?.[0]}`, sql, values);
     yield rows.map(rowReader(fields));
     if (rows.length < PAGE) return;
-    onward = `AND id > ${digits(rows.at(-1)?.at_id)}`;
+    onward = `AND ${id} > ${digits(rows.at(-1)?.at_id)}`;
   }
 }
 

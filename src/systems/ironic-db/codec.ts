@@ -10,24 +10,13 @@ import {
   sealedLater,
   unsealed,
 } from "../../model/secret.ts";
-import { fieldOf } from "../database/bulk.ts";
 import { boolean, garbled, integer, plain, type RawRow, text, time } from "../database/rows.ts";
 
 /** Columns that hold JSON text. @source facts/ironic.md 1.2, 1.3 */
 const JSON_COLUMNS: ReadonlySet<string> = new Set([
-  "properties",
-  "driver_info",
-  "extra",
-  "instance_info",
-  "driver_internal_info",
-  "clean_step",
-  "raid_config",
-  "target_raid_config",
-  "deploy_step",
-  "service_step",
-  "network_data",
-  "local_link_connection",
-  "internal_info",
+  ...["properties", "driver_info", "extra", "instance_info", "driver_internal_info"],
+  ...["clean_step", "raid_config", "target_raid_config", "deploy_step", "service_step"],
+  ...["network_data", "local_link_connection", "internal_info"],
 ]);
 
 export function isJsonColumn(name: string): boolean {
@@ -35,15 +24,39 @@ export function isJsonColumn(name: string): boolean {
 }
 
 /** ASCII like Python's json.dumps, because utf8mb3 tables lack four-byte characters. */
-function asciiJson(value: Json): string {
-  return inAscii(JSON.stringify(value));
-}
-
 function inAscii(json: string): string {
   return json.replaceAll(
     /[\u007f-\uffff]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
+}
+
+const SPECIAL = /[\\\t\n\r]/;
+const ESCAPES: { readonly [character: string]: string } = {
+  "\\": "\\\\",
+  "\t": "\\t",
+  "\n": "\\n",
+  "\r": "\\r",
+};
+
+/**
+ * A NUL is kept, because PostgreSQL then refuses it.
+ *
+ * @source PostgreSQL, COPY, "Text Format"; MariaDB, LOAD DATA INFILE, "FIELDS ESCAPED BY"
+ */
+function fieldOf(value: string | number | boolean | null): string {
+  switch (typeof value) {
+    case "string":
+      return SPECIAL.test(value)
+        ? value.replaceAll(/[\\\t\n\r]/g, (character) => ESCAPES[character] ?? "")
+        : value;
+    case "boolean":
+      return value ? "1" : "0";
+    case "number":
+      return String(value);
+    default:
+      return "\\N";
+  }
 }
 
 /** Formats values for COPY and LOAD DATA. One test per text, because nearly none needs escapes. */
@@ -58,9 +71,10 @@ export function fieldWriter(column: string, seal: Seal): (value: Json) => string
 
 /** A value for a statement. Secrets are opened only here. */
 export function encode(column: string, value: Json, seal: Seal): string | number | boolean | null {
-  if (isJsonColumn(column)) return value === null ? null : asciiJson(unsealed(value, seal));
+  if (isJsonColumn(column))
+    return value === null ? null : inAscii(JSON.stringify(unsealed(value, seal)));
   return isObject(value) || Array.isArray(value)
-    ? asciiJson(value)
+    ? inAscii(JSON.stringify(value))
     : (value as string | number | boolean | null);
 }
 

@@ -13,6 +13,7 @@ import {
   countRows,
   inPortions,
   integer,
+  number,
   quoted,
   type RawRow,
   text,
@@ -23,49 +24,47 @@ import { type Ironic, isWritten, readRows, TRAITS, toNode, toPort, traitsOf } fr
 type ByNode = (
   table: string,
   nodeIds: readonly number[],
-) => Promise<{ readonly column: "node_id" | "id"; readonly values: readonly number[] }>;
+) => Promise<readonly [string, readonly number[]]>;
 
 /** For a rollback. The tool reports missing indexes and never creates them. */
-const byKey: ByNode = (_, nodeIds) => Promise.resolve({ column: "node_id", values: nodeIds });
+const byKey: ByNode = (_, nodeIds) => Promise.resolve(["node_id", nodeIds]);
 
 /** For a preview: reads a table without an index once instead of once per batch. */
 function readOnce({ database }: Ironic): ByNode {
   const indexes = new Map<string, ReturnType<typeof indexByText>>();
-  let scanned: Promise<ReadonlySet<string>> | undefined;
+  let keys: ReturnType<typeof keysOf> | undefined;
   return async (table, nodeIds) => {
-    scanned ??= scannedByNode(database);
-    if (!(await scanned).has(table)) return byKey(table, nodeIds);
+    keys ??= keysOf(database);
+    const isScanned = (key: { table: string; column: string }): boolean =>
+      key.table === table && key.column === "node_id";
+    if (!(await keys).some(isScanned)) return byKey(table, nodeIds);
     const live = "node_id IS NOT NULL";
     const index = indexes.get(table) ?? indexByText(database, table, "node_id", live);
     indexes.set(table, index);
-    return { column: "id", values: (await index)(nodeIds.map(String)) };
+    return ["id", (await index)(nodeIds.map(String))];
   };
 }
 
+/** Reasons by node, because of rows that the steps do not have. */
 async function readForeign(
-  ironic: Ironic,
+  { database, release }: Ironic,
   byNode: ByNode,
   nodeIds: readonly number[],
-  plannedIds: ReadonlySet<string>,
-  withTraits: ReadonlySet<number>,
+  isOurs: (table: string, row: RawRow) => boolean,
 ): Promise<ReadonlyMap<number, string>> {
-  const { database, release } = ironic;
   const found = new Map<number, string>();
-  const rowsOf = async (table: string, names: readonly string[]): Promise<readonly RawRow[]> => {
-    const { column, values } = await byNode(table, nodeIds);
+  for (const table of ["ports", ...release.doc.children.operator]) {
+    const names = table === "ports" ? ["node_id", "uuid"] : ["node_id"];
+    const [column, values] = await byNode(table, nodeIds);
     const sql = `SELECT ${columnList(database, names)} FROM {${table}.${column}} WHERE ${column} IN (...)`;
-    return ask(database, `reading ${table}`, sql, values);
-  };
-  const ports = await rowsOf("ports", ["node_id", "uuid"]);
-  for (const { node_id, uuid } of ports)
-    if (!plannedIds.has(`port:${text(uuid)}`))
-      found.set(integer(node_id) ?? 0, `port ${text(uuid)} was added to it`);
-  for (const table of release.doc.children.operator) {
-    const rows = await rowsOf(table, ["node_id"]);
-    // Traits of the load are compared with the node.
-    for (const { node_id } of rows)
-      if (table !== TRAITS || !withTraits.has(integer(node_id) ?? 0))
-        found.set(integer(node_id) ?? 0, `${table} has rows of it that this tool did not write`);
+    for (const row of await ask(database, `reading ${table}`, sql, values))
+      if (!isOurs(table, row))
+        found.set(
+          number(row.node_id),
+          table === "ports"
+            ? `port ${text(row.uuid)} was added to it`
+            : `${table} has rows of it that this tool did not write`,
+        );
   }
   return found;
 }
@@ -96,19 +95,30 @@ async function deleteBy(
 async function part(ironic: Ironic, steps: readonly Step[], preview?: ByNode) {
   const uuidsOf = (resource: Step["resource"]): readonly string[] =>
     steps.filter((step) => step.resource === resource).map(({ before }) => String(before?.uuid));
-  const existing = await readRows(ironic, uuidsOf("node"), uuidsOf("port"), preview === undefined);
-  const nodes = new Map(existing.nodes.map((raw) => [`node:${text(raw.uuid)}`, raw]));
-  const ports = new Map(existing.ports.map((raw) => [`port:${text(raw.uuid)}`, raw]));
-  const ids = existing.nodes.map(({ id }) => integer(id) ?? 0);
+  const { nodes, ports } = await readRows(
+    ironic,
+    uuidsOf("node"),
+    uuidsOf("port"),
+    preview === undefined,
+  );
+  const rows = new Map<string, RawRow>();
+  for (const raw of nodes) rows.set(`node:${text(raw.uuid)}`, raw);
+  for (const raw of ports) rows.set(`port:${text(raw.uuid)}`, raw);
+  const idsOf = (some: readonly Step[]): readonly number[] =>
+    some.flatMap(({ id }) => {
+      const row = rows.get(id);
+      return row === undefined ? [] : [idOf(row)];
+    });
   const withTraits = new Set(
-    steps.flatMap(({ id, before }) => {
-      const raw = nodes.get(id);
-      const hasTraits = raw !== undefined && before !== null && traitsOf(before).length > 0;
-      return hasTraits ? [integer(raw.id) ?? 0] : [];
-    }),
+    idsOf(steps.filter(({ before }) => before !== null && traitsOf(before).length > 0)),
   );
   const stepIds = new Set(steps.map(({ id }) => id));
-  const foreign = await readForeign(ironic, preview ?? byKey, ids, stepIds, withTraits);
+  // Traits of the load are compared with the node.
+  const foreign = await readForeign(ironic, preview ?? byKey, nodes.map(idOf), (table, row) =>
+    table === "ports"
+      ? stepIds.has(`port:${text(row.uuid)}`)
+      : table === TRAITS && withTraits.has(number(row.node_id)),
+  );
 
   const skipped: { id: string; reason: string }[] = [];
   const locked = new Set<string>();
@@ -118,31 +128,20 @@ async function part(ironic: Ironic, steps: readonly Step[], preview?: ByNode) {
     String(resource === "node" ? before?.uuid : before?.node_uuid);
   // A machine's steps are undone together.
   for (const group of grouped(steps, machineOf).values()) {
-    const reasons = group.map((step) => reason(step, ironic, { nodes, ports, foreign }));
-    const fault = reasons.find((text) => text !== null && text !== "gone");
-    if (typeof fault === "string") {
+    const existing = group.filter(({ id }) => rows.has(id));
+    const [fault] = existing.flatMap((step) => reason(step, ironic, rows, foreign) ?? []);
+    if (fault !== undefined) {
       skipped.push(...group.map(({ id }) => ({ id, reason: fault })));
       if (fault.startsWith(RESERVED)) for (const { id } of group) locked.add(id);
-    } else
-      group.forEach((step, at) => {
-        if (reasons[at] === "gone") absent.push(step.id);
-        else going.push(step);
-      });
+    } else {
+      going.push(...existing);
+      absent.push(...group.flatMap(({ id }) => (rows.has(id) ? [] : [id])));
+    }
   }
-  const idsOf = (rows: ReadonlyMap<string, RawRow>): readonly number[] =>
-    going.flatMap(({ id }) => {
-      const row = rows.get(id);
-      return row === undefined ? [] : [idOf(row)];
-    });
-  return {
-    going,
-    absent,
-    skipped,
-    locked,
-    portIds: idsOf(ports),
-    nodeIds: idsOf(nodes),
-    withTraits,
-  };
+  const ofType = (resource: Step["resource"]) =>
+    idsOf(going.filter((step) => step.resource === resource));
+  const [nodeIds, portIds] = [ofType("node"), ofType("port")];
+  return { going, absent, skipped, locked, portIds, nodeIds, withTraits };
 }
 
 /** @throws Error for an id that is no safe integer, which Ironic does not have */
@@ -180,19 +179,17 @@ export async function removeRows(ironic: Ironic, steps: readonly Step[]) {
 
 const RESERVED = "reserved by conductor ";
 
-interface CurrentRows {
-  readonly nodes: ReadonlyMap<string, RawRow>;
-  readonly ports: ReadonlyMap<string, RawRow>;
-  readonly foreign: ReadonlyMap<number, string>;
-}
-
-/** The reason to keep a row, `gone` if it does not exist, or null to delete it. */
-function reason(step: Step, ironic: Ironic, { nodes, ports, foreign }: CurrentRows): string | null {
-  const raw = (step.resource === "node" ? nodes : ports).get(step.id);
-  if (raw === undefined) return "gone";
+/** The reason to keep a row, or null to delete it. */
+function reason(
+  step: Step,
+  ironic: Ironic,
+  rows: ReadonlyMap<string, RawRow>,
+  foreign: ReadonlyMap<number, string>,
+): string | null {
+  const raw = rows.get(step.id) ?? {};
   if (step.resource === "node") {
     if (text(raw.reservation) !== null) return `${RESERVED}${text(raw.reservation)}`;
-    const foreignReason = foreign.get(integer(raw.id) ?? 0);
+    const foreignReason = foreign.get(number(raw.id));
     if (foreignReason !== undefined) return foreignReason;
   }
   if (isWritten(ironic, step.resource, raw, step.before)) return null;
@@ -244,9 +241,4 @@ export async function scannedKeys(database: Database): Promise<readonly ScannedK
     found.push({ ...key, rows });
   }
   return found;
-}
-
-async function scannedByNode(database: Database): Promise<ReadonlySet<string>> {
-  const keys = await keysOf(database);
-  return new Set(keys.filter(({ column }) => column === "node_id").map(({ table }) => table));
 }

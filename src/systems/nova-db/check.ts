@@ -4,7 +4,7 @@ import { softDeleted } from "../database/deleted.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { inOrder, read, sql } from "../database/read.ts";
-import { inPortions, integer, marks, number, spellings, string, text } from "../database/rows.ts";
+import { integer, marks, number, spellings, string, text } from "../database/rows.ts";
 import { readDeployImages } from "./flavors.ts";
 import { novaVersion } from "./plan-open.ts";
 import { readServices } from "./services.ts";
@@ -21,13 +21,12 @@ type InstanceFacts = NovaFacts["instances"][number];
 /** @param linked instances of Ironic's nodes @throws MigrationError N2I-E202, N2I-E203, N2I-E206 */
 export async function checkNova(database: Database, nodes: Nodes, linked: Iterable<string | null>) {
   const { schema_version: version } = await novaVersion(database);
-  const found: InstanceFacts[] = [];
   const from = "{instances.uuid} WHERE uuid IN (...) ORDER BY uuid";
   const { add } = createTextSet();
   // The spelling of nova_bm first, which is Nova's.
   const all = [...nodes.map(({ instance_uuid }) => instance_uuid), ...linked];
-  for (const some of inPortions(all.filter((uuid) => uuid !== null && add(uuid))))
-    for (const row of await read(database, INSTANCE, from, spellings(some))) found.push(row);
+  const distinct = all.filter((uuid) => uuid !== null && add(uuid));
+  const found = await read(database, INSTANCE, from, spellings(distinct));
   const instances = [...found, ...(await unnamed(database, nodes, found))];
   const tables = await tableNames(database);
   const uuids = instances.map(({ uuid }) => uuid);
@@ -73,23 +72,17 @@ function compareText(one: string | null, other: string | null): number {
 async function readVolumes(database: Database, instances: readonly string[]) {
   const from =
     "{block_device_mapping.instance_uuid} WHERE deleted = 0 AND volume_id IS NOT NULL AND instance_uuid IN (...) ORDER BY instance_uuid";
-  const found = new Set<string>();
-  for (const some of inPortions(instances))
-    for (const row of await read(database, { instance_uuid: string }, from, some))
-      found.add(row.instance_uuid);
-  return [...found];
+  const rows = await read(database, { instance_uuid: string }, from, instances);
+  return [...new Set(rows.map(({ instance_uuid }) => instance_uuid))];
 }
 
 /** Null before Liberty, which introduced the column. Before, nova-compute read no such records. */
-export async function readEvacuations(database: Database, instances: Iterable<string>) {
+export async function readEvacuations(database: Database, instances: readonly string[]) {
   if (!(await columnNames(database, "migrations")).includes("migration_type")) return null;
   const source = sql("source_compute", (value) => text(value) ?? "an unknown host");
   const from =
     "migrations WHERE deleted = 0 AND migration_type = 'evacuation' AND status IN ('accepted', 'pre-migrating', 'done') AND instance_uuid IN (...) ORDER BY instance_uuid";
-  const found: NonNullable<NovaFacts["evacuations"]>[number][] = [];
-  for (const some of inPortions(instances))
-    found.push(...(await read(database, { instance_uuid: string, source }, from, some)));
-  return found;
+  return read(database, { instance_uuid: string, source }, from, instances);
 }
 
 /** Hosts in live aggregates. nova_api stores no deleted ones. @source facts/nova-bm.md 5.1 */

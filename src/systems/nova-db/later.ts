@@ -6,7 +6,7 @@ import { softDeleted } from "../database/deleted.ts";
 import { columnNames, needTables, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { read, sql, valuesBy } from "../database/read.ts";
-import { inPortions, integer, lower, number, spellings, string, text } from "../database/rows.ts";
+import { integer, lower, number, spellings, string, text } from "../database/rows.ts";
 import { readAggregates } from "./check.ts";
 import { readDeployImages } from "./flavors.ts";
 
@@ -23,15 +23,19 @@ const PLACEMENT = {
 /** @throws MigrationError N2I-E202, N2I-E206 @source facts/rehearsal.md 4 */
 export async function readApi(
   database: Database,
-  instances: Iterable<string>,
+  instances: readonly string[],
 ): Promise<Omit<ApiFacts, "forbidden">> {
   const tables = await needTables(database, API, ["instance_mappings"]);
   const mapping = { instance_uuid: lower, cell_id: integer };
   const from = "{instance_mappings.instance_uuid} WHERE instance_uuid IN (...)";
   const [mapped, cellless] = [createTextSet(), createTextSet()];
-  for (const some of inPortions(instances))
-    for (const { instance_uuid, cell_id } of await read(database, mapping, from, spellings(some)))
-      (cell_id === null ? cellless : mapped).add(instance_uuid);
+  for (const { instance_uuid, cell_id } of await read(
+    database,
+    mapping,
+    from,
+    spellings(instances),
+  ))
+    (cell_id === null ? cellless : mapped).add(instance_uuid);
   const aggregates = await readAggregates(database, "nova_api");
   // Mitaka created the tables, Newton uses them.
   if (!tables.has("flavor_extra_specs"))

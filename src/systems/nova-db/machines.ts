@@ -8,8 +8,8 @@ import type { MachineRows, NovaTables } from "../../model/nova/nova-rows.ts";
 import { createTextSet } from "../../model/rows.ts";
 import { tableNames } from "../database/identity.ts";
 import { type Database, readTransaction } from "../database/open.ts";
-import { read, sql, valuesBy } from "../database/read.ts";
-import { integer, lower, number, spellings, string } from "../database/rows.ts";
+import { inOrder, read, sql, valuesBy } from "../database/read.ts";
+import { inPortions, integer, lower, number, spellings, string } from "../database/rows.ts";
 import { computeHosts, openComputeRows, openOwners, openTenants, useOf } from "./by-node.ts";
 import { readEvacuations } from "./check.ts";
 import { attachedVolumes, openInstances } from "./instances.ts";
@@ -52,15 +52,15 @@ export async function openMachines(database: Database) {
 async function* ownedBy(database: Database, host: string): AsyncGenerator<readonly string[]> {
   const distinct = createTextSet();
   const { host: owner, from } = await computeHosts(database);
-  const once = (node: string): boolean => distinct.add(node);
-  const mine = `${from} WHERE c.deleted = 0 AND c.hypervisor_type = 'ironic' AND ${owner} = ?`;
-  const name = "c.hypervisor_hostname";
-  for await (const nodes of pages(database, "c.id", name, mine, [host])) yield nodes.filter(once);
-  const used = "instances WHERE deleted = 0 AND host = ? AND node <> ''";
-  for await (const nodes of pages(database, "id", "node", used, [host])) {
-    const rest = nodes.filter(once);
-    if (rest.length > 0) yield rest;
-  }
+  const fresh = (page: readonly { readonly node: string }[]): readonly string[] =>
+    page.flatMap(({ node }) => (distinct.add(node) ? [node] : []));
+  const mine = `c.deleted = 0 AND c.hypervisor_type = 'ironic' AND ${owner} = ?`;
+  const offered = { node: sql("c.hypervisor_hostname", string) };
+  for await (const page of inOrder(database, offered, from, mine, [host]))
+    yield* inPortions(fresh(page), BATCH);
+  const used = "deleted = 0 AND host = ? AND node <> ''";
+  for await (const page of inOrder(database, { node: string }, "instances", used, [host]))
+    yield* inPortions(fresh(page), BATCH);
 }
 
 export async function busyInstances(database: Database, host: string): Promise<number> {
@@ -84,30 +84,16 @@ export async function servedElsewhere(database: Database, host: string) {
  */
 export async function* everyNode(database: Database): AsyncGenerator<readonly string[]> {
   const distinct = createTextSet();
-  const offered = "compute_nodes WHERE deleted = 0 AND hypervisor_type = 'ironic'";
-  for await (const nodes of pages(database, "id", "hypervisor_hostname", offered))
-    yield nodes.filter(distinct.add);
-  const used = "instances WHERE deleted = 0 AND node <> ''";
-  for await (const nodes of pages(database, "id", "node", used))
-    yield nodes.filter((node) => isUuid(node) && distinct.add(node));
-}
-
-/** @param from with a condition for relevant rows */
-async function* pages(
-  database: Database,
-  id: string,
-  node: string,
-  from: string,
-  values: readonly unknown[] = [],
-): AsyncGenerator<readonly string[]> {
-  const fields = { id: sql(id, number), node: sql(node, string) };
-  for (let after = 0; ; ) {
-    const next = `${from} AND ${id} > ${after} ORDER BY ${id} LIMIT ${BATCH}`;
-    const page = await read(database, fields, next, values);
-    if (page.length > 0) yield page.map((row) => row.node);
-    if (page.length < BATCH) return;
-    after = page.at(-1)?.id ?? after;
-  }
+  const computes = { node: sql("hypervisor_hostname", string) };
+  const offered = "deleted = 0 AND hypervisor_type = 'ironic'";
+  for await (const page of inOrder(database, computes, "compute_nodes", offered))
+    yield* inPortions(page.map(({ node }) => node).filter(distinct.add), BATCH);
+  const used = "deleted = 0 AND node <> ''";
+  for await (const page of inOrder(database, { node: string }, "instances", used))
+    yield* inPortions(
+      page.flatMap(({ node }) => (isUuid(node) && distinct.add(node) ? [node] : [])),
+      BATCH,
+    );
 }
 
 /** Drivers by host, of live compute nodes. */

@@ -130,7 +130,7 @@ async function gather(
     api:
       api &&
       (await orMissingReason("nova-api-db", api, async () => ({
-        ...(await readApi(api, instancesOf(nodes))),
+        ...(await readApi(api, [...instancesOf(nodes)])),
         forbidden: await forbiddenIn("nova-api-db", request.novaApiDb, open, plan?.nova?.api),
       }))),
     placement:

@@ -13,71 +13,82 @@ const ENGINES: ReadonlyMap<string, Engine> = new Map([
   ["sqlite", "sqlite"],
 ]);
 
+/** In characters. Limits the quadratic search for the separating `@`. */
+const LENGTH = 4096;
+
 /**
  * The address omits the password when printed or converted to JSON.
  *
- * @throws the error of `fault`, which never contains a possible secret
+ * @throws the error of `fault`, which contains at most the scheme of the address
  */
-export function toAddress(text: string, fault: Fault) {
-  const url = parseDatabaseUrl(text, fault);
-  const engine = ENGINES.get(url.dialect);
-  if (engine === undefined)
-    throw fault(`${url.dialect}:// is neither MySQL, PostgreSQL nor SQLite`);
-  if (engine === "sqlite") return { address: guarded(file(url, fault), null), secret: false };
-  const { query } = url;
-  const password = url.password ?? query.get("password") ?? query.get("passwd") ?? null;
-  const hidden = [...query].some(([name, value]) => /pass|pwd/i.test(name) && value !== "");
-  return {
-    address: guarded(server(engine, url, fault), password),
-    secret: (password !== null && password !== "") || hidden,
-  };
+export function toAddress(url: string, fault: Fault) {
+  if (url.length > LENGTH) throw fault(`the address is longer than ${LENGTH} characters`);
+  if (/[\p{Cc}\p{Surrogate}]/u.test(url))
+    throw fault("the address contains a line break or another control character");
+  const [, scheme, rest] = /^([A-Za-z]\w*)(?:\+\w+)?:\/\/(.*)$/s.exec(url) ?? [];
+  if (scheme === undefined || rest === undefined) throw fault("the address has no scheme");
+  const dialect = scheme.toLowerCase();
+  const engine = ENGINES.get(dialect);
+  if (engine === undefined) throw fault(`${dialect}:// is neither MySQL, PostgreSQL nor SQLite`);
+  return engine === "sqlite"
+    ? { address: guarded(file(rest, fault), null), secret: false }
+    : server(engine, rest, fault);
 }
 
-function file({ database }: DatabaseUrl, fault: Fault): Parts {
-  if (database === null || database === "" || database === ":memory:")
+/** A path may contain any character except a question mark, so it has no user or host. */
+function file(rest: string, fault: Fault): Parts {
+  if (rest !== "" && !rest.startsWith("/"))
+    throw fault("a SQLite address has no host: write sqlite:////absolute/path");
+  const path = rest.replace(/\?.*/s, "").slice(1);
+  if (path === "" || path === ":memory:")
     throw fault("a SQLite database in memory has nothing to migrate");
-  if (database.startsWith("file:")) throw fault("a SQLite address requires a path, not file:");
-  const filename = resolve(database);
+  if (path.startsWith("file:")) throw fault("a SQLite address requires a path, not file:");
+  const filename = resolve(path);
   return {
-    engine: "sqlite",
-    host: null,
-    port: null,
-    socket: null,
-    user: null,
-    database: "main",
-    filename,
-    tls: null,
-    label: `sqlite:///${filename}`,
+    ...{ engine: "sqlite", host: null, port: null, socket: null, user: null, database: "main" },
+    ...{ filename, tls: null, label: `sqlite:///${filename}` },
   };
 }
 
-function server(engine: "mysql" | "postgresql", url: DatabaseUrl, fault: Fault): Parts {
-  const { query } = url;
-  if (url.database === null || url.database === "") throw fault("the address has no database name");
+/**
+ * As lenient as SQLAlchemy: a password may contain unescaped `@`, `/`, `?`, `#` and `:` if there is
+ * only one way to parse the address. User and password are percent-decoded, the database is not.
+ * The last of repeated options applies.
+ *
+ * @source sqlalchemy/engine/url.py
+ */
+function server(engine: "mysql" | "postgresql", rest: string, fault: Fault) {
+  const { login, endpoint } = apart(rest, fault);
+  const [, ipv6, name, ownPort, database, text = ""] = endpoint;
+  const query = options(text, fault);
+  const [, ownUser = "", clear] = /^([^:]*)(?::(.*))?$/s.exec(login ?? "") ?? [];
+  const decodedUser = decoded(ownUser, "the user", fault);
+  const ownPassword = clear === undefined ? undefined : decoded(clear, "the password", fault);
+  const password = ownPassword ?? query.get("password") ?? query.get("passwd") ?? null;
+  if (ipv6 !== undefined && !/^[0-9a-f:.]+(%[\w.-]+)?$/i.test(ipv6))
+    throw fault("the text in [] is not an IPv6 address");
+  const ownHost = ipv6 ?? (name ? checkedHost(name, fault) : "localhost");
+  const urlPort = portNumber(ownPort, fault);
+  if (!database) throw fault("the address has no database name");
   const elsewhere = query.get("host") || null;
   const socket =
     query.get("unix_socket") || (elsewhere?.startsWith("/") === true ? elsewhere : null);
-  const host =
-    socket !== null
-      ? null
-      : elsewhere !== null
-        ? checkedHost(elsewhere, fault)
-        : (url.host ?? "localhost");
+  const host = socket === null && elsewhere !== null ? checkedHost(elsewhere, fault) : ownHost;
   const usual = engine === "mysql" ? 3306 : 5432;
-  const port = portNumber(query.get("port"), fault) ?? url.port ?? usual;
-  const user = url.user || query.get("user") || null;
+  const port = portNumber(query.get("port"), fault) ?? urlPort ?? usual;
   const parts = {
     engine,
-    host,
+    host: socket === null ? host : null,
     // PostgreSQL's socket name includes the port.
     port: engine === "mysql" && socket !== null ? null : port,
-    socket,
-    user,
-    database: url.database,
-    filename: null,
+    ...{ socket, user: decodedUser || query.get("user") || null, database, filename: null },
     tls: engine === "mysql" ? mysqlTls(query, fault) : postgresqlTls(query, fault),
   };
-  return { ...parts, label: labelOf(parts, usual) };
+  const hidden = [...query].some(([name, value]) => /pass|pwd/i.test(name) && value !== "");
+  return {
+    address: guarded({ ...parts, label: labelOf(parts, usual) }, password),
+    secret: Boolean(password) || hidden,
+  };
 }
 
 function labelOf(parts: Omit<Parts, "label">, usual: number): string {
@@ -99,58 +110,9 @@ function guarded(parts: Parts, password: string | null): DatabaseAddress {
   );
 }
 
-/**
- * User and password are percent-decoded. `database` is the text after the slash, not decoded, as in
- * SQLAlchemy, and null without a slash. The last of repeated options applies.
- */
-type DatabaseUrl = ReturnType<typeof parseDatabaseUrl>;
-
-/** In characters. Limits the quadratic search for the separating `@`. */
-const LENGTH = 4096;
-
 /** IPv6 host, host, port, database, query. An `@` is possible only in a query option. */
 const LOCATION =
   /^(?:\[([^\]/?@]*)\]|([^/:?@[\]]*))(?::([^/?@]*))?(?:\/([^?@]*))?(?:\?(|[\w.-]+(?:=.*)?))?$/s;
-
-/**
- * As lenient as SQLAlchemy: a password may contain unescaped `@`, `/`, `?`, `#` and `:` if there is
- * only one way to parse the address.
- *
- * @throws the error of `fault`, which contains at most the scheme of the address
- * @source sqlalchemy/engine/url.py
- */
-function parseDatabaseUrl(url: string, fault: Fault) {
-  if (url.length > LENGTH) throw fault(`the address is longer than ${LENGTH} characters`);
-  if (/[\p{Cc}\p{Surrogate}]/u.test(url))
-    throw fault("the address contains a line break or another control character");
-  const [, scheme, rest] = /^([A-Za-z]\w*)(?:\+\w+)?:\/\/(.*)$/s.exec(url) ?? [];
-  if (scheme === undefined || rest === undefined) throw fault("the address has no scheme");
-  const dialect = scheme.toLowerCase();
-  if (dialect === "sqlite") return fileUrl(rest, fault);
-  const { login, endpoint } = apart(rest, fault);
-  const [, ipv6, name, port, database, query] = endpoint;
-  const colon = login?.indexOf(":") ?? -1;
-  const user = colon < 0 ? login : (login?.slice(0, colon) ?? null);
-  const password = colon < 0 ? null : (login?.slice(colon + 1) ?? null);
-  return {
-    dialect,
-    user: user === null ? null : decoded(user, "the user", fault),
-    password: password === null ? null : decoded(password, "the password", fault),
-    host: hostName(ipv6, name, fault),
-    port: portNumber(port, fault),
-    database: database ?? null,
-    query: options(query ?? "", fault),
-  };
-}
-
-/** A path may contain any character except a question mark, so it has no user or host. */
-function fileUrl(rest: string, fault: Fault) {
-  if (rest !== "" && !rest.startsWith("/"))
-    throw fault("a SQLite address has no host: write sqlite:////absolute/path");
-  const [path = ""] = rest.split("?");
-  const none = { user: null, password: null, host: null, port: null };
-  return { dialect: "sqlite", ...none, database: path.slice(1), query: new Map<string, string>() };
-}
 
 interface Apart {
   /** The text before the `@`. */
@@ -179,13 +141,6 @@ function apart(rest: string, fault: Fault): Apart {
   if (second !== undefined)
     throw fault("the address is ambiguous: write %40 for an @ that is not a separator");
   return only;
-}
-
-function hostName(ipv6: string | undefined, name: string | undefined, fault: Fault): string | null {
-  if (ipv6 !== undefined && !/^[0-9a-f:.]+(%[\w.-]+)?$/i.test(ipv6))
-    throw fault("the text in [] is not an IPv6 address");
-  if (ipv6 !== undefined) return ipv6;
-  return name === undefined || name === "" ? null : checkedHost(name, fault);
 }
 
 function checkedHost(host: string, fault: Fault): string {
@@ -231,13 +186,10 @@ type Query = ReadonlyMap<string, string>;
 
 type Tls = DatabaseAddress["tls"];
 
-const MYSQL_MODES = new Map([
-  ["DISABLED", "disable"],
-  ["PREFERRED", "prefer"],
-  ["REQUIRED", "require"],
-  ["VERIFY_CA", "verify-ca"],
-  ["VERIFY_IDENTITY", "verify-full"],
-]);
+const MYSQL_MODES: { readonly [mode: string]: string } = {
+  ...{ DISABLED: "disable", PREFERRED: "prefer", REQUIRED: "require" },
+  ...{ VERIFY_CA: "verify-ca", VERIFY_IDENTITY: "verify-full" },
+};
 
 const POSTGRESQL_MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
 
@@ -251,9 +203,11 @@ const POSTGRESQL_MODES = ["disable", "allow", "prefer", "require", "verify-ca", 
 function mysqlTls(query: Query, fault: Fault): Tls {
   const files = paths(query, "ssl_ca", "ssl_cert", "ssl_key");
   const ssl = query.get("ssl_mode")?.toUpperCase();
-  const tlsMode = ssl === undefined ? undefined : MYSQL_MODES.get(ssl);
-  if (ssl !== undefined && tlsMode === undefined) throw fault("ssl_mode is not a mode of MySQL");
-  if (tlsMode !== undefined) return tlsMode === "disable" ? null : { mode: tlsMode, ...files };
+  if (ssl !== undefined) {
+    const mode = Object.hasOwn(MYSQL_MODES, ssl) ? MYSQL_MODES[ssl] : undefined;
+    if (mode === undefined) throw fault("ssl_mode is not a mode of MySQL");
+    return mode === "disable" ? null : { mode, ...files };
+  }
   const verify = truth(query, "ssl_verify_cert", fault) ?? (files.ca === null ? null : true);
   if (verify === true) {
     const names =

@@ -59,21 +59,21 @@ function file(rest: string, fault: Fault): Parts {
  */
 function server(engine: "mysql" | "postgresql", rest: string, fault: Fault) {
   const { login, endpoint } = apart(rest, fault);
-  const [, ipv6, name, ownPort, database, text = ""] = endpoint;
+  const [, ipv6, name, portText, database, text = ""] = endpoint;
   const query = options(text, fault);
-  const [, ownUser = "", clear] = /^([^:]*)(?::(.*))?$/s.exec(login ?? "") ?? [];
-  const decodedUser = decoded(ownUser, "the user", fault);
-  const ownPassword = clear === undefined ? undefined : decoded(clear, "the password", fault);
-  const password = ownPassword ?? query.get("password") ?? query.get("passwd") ?? null;
+  const [, userText = "", clear] = /^([^:]*)(?::(.*))?$/s.exec(login ?? "") ?? [];
+  const decodedUser = decoded(userText, "the user", fault);
+  const passwordInUrl = clear === undefined ? undefined : decoded(clear, "the password", fault);
+  const password = passwordInUrl ?? query.get("password") ?? query.get("passwd") ?? null;
   if (ipv6 !== undefined && !/^[0-9a-f:.]+(%[\w.-]+)?$/i.test(ipv6))
     throw fault("the text in [] is not an IPv6 address");
-  const ownHost = ipv6 ?? (name ? checkedHost(name, fault) : "localhost");
-  const urlPort = portNumber(ownPort, fault);
+  const hostInUrl = ipv6 ?? (name ? checkedHost(name, fault) : "localhost");
+  const urlPort = portNumber(portText, fault);
   if (!database) throw fault("the address has no database name");
   const elsewhere = query.get("host") || null;
   const socket =
     query.get("unix_socket") || (elsewhere?.startsWith("/") === true ? elsewhere : null);
-  const host = socket === null && elsewhere !== null ? checkedHost(elsewhere, fault) : ownHost;
+  const host = socket === null && elsewhere !== null ? checkedHost(elsewhere, fault) : hostInUrl;
   const usual = engine === "mysql" ? 3306 : 5432;
   const port = portNumber(query.get("port"), fault) ?? urlPort ?? usual;
   const parts = {

@@ -144,11 +144,26 @@ export const LOGIN_OPTIONS = `-c nova2ironic.session=${MARK} -c array_nulls=on`;
  * @throws MigrationError N2I-E224, or the driver's error
  */
 export async function proveSession(engine: Engine, connection: unknown, label: string) {
-  const isExclusive =
-    engine === "sqlite" ||
-    (await (engine === "mysql" ? isMysqlSession : isPostgresqlSession)(connection));
+  if (engine === "sqlite") return;
+  const isMysql = engine === "mysql";
+  const sql = isMysql ? "SELECT CONNECTION_ID() AS id" : MARKED;
+  const [row] = await onConnection(engine, connection, sql).catch((error: unknown) => {
+    // 42704: the session does not know the marker.
+    if (systemCode(error) === "42704") return [];
+    throw error;
+  });
+  // A proxy greets with its own id but forwards this statement.
+  const isExclusive = isMysql
+    ? Number(row?.id) % 2 ** 32 === (connection as Connection).threadId
+    : row?.mark === MARK && row.source === "client";
   if (!isExclusive) throw shared(label);
 }
+
+/**
+ * @source PostgreSQL, "pg_settings", column source: `client` is from the start-up packet, `session` from SET
+ */
+const MARKED =
+  "SELECT current_setting('nova2ironic.session') AS mark, source FROM pg_settings WHERE name = 'array_nulls'";
 
 /** The drivers' connections. The engine determines the driver. */
 interface Connection {
@@ -182,27 +197,4 @@ function shared(label: string): MigrationError {
     "N2I-E224",
     `${label} is reached through a pooler or proxy that shares sessions between clients`,
   );
-}
-
-/**
- * @source PostgreSQL, "pg_settings", column source: `client` is from the start-up packet, `session` from SET
- */
-async function isPostgresqlSession(connection: unknown): Promise<boolean> {
-  const sql =
-    "SELECT current_setting('nova2ironic.session') AS mark, source FROM pg_settings WHERE name = 'array_nulls'";
-  try {
-    const [row] = await onConnection("postgresql", connection, sql);
-    return row?.mark === MARK && row.source === "client";
-  } catch (error) {
-    // 42704: the session does not know the marker.
-    if (systemCode(error) === "42704") return false;
-    throw error;
-  }
-}
-
-/** A proxy greets with its own id but forwards this statement. */
-async function isMysqlSession(connection: unknown): Promise<boolean> {
-  const { threadId } = connection as Connection; // as above
-  const [row] = await onConnection("mysql", connection, "SELECT CONNECTION_ID() AS id");
-  return Number(row?.id) % 2 ** 32 === threadId;
 }

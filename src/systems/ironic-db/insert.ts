@@ -8,7 +8,7 @@ import type { Row } from "../../model/machine.ts";
 import type { Column } from "../../model/mapping.ts";
 import type { Database } from "../database/open.ts";
 import { ask, marks, number, type RawRow, string, text } from "../database/rows.ts";
-import { orSequenceTooLow } from "../database/sequence.ts";
+import { orSequenceTooLow } from "../database/statement.ts";
 import { encode, fieldWriter } from "./codec.ts";
 import type { Ironic } from "./current.ts";
 

@@ -50,7 +50,7 @@ async function readForeign(
   { database, release }: Ironic,
   byNode: ByNode,
   nodeIds: readonly number[],
-  isOurs: (table: string, row: RawRow) => boolean,
+  isPlanned: (table: string, row: RawRow) => boolean,
 ): Promise<ReadonlyMap<number, string>> {
   const found = new Map<number, string>();
   for (const table of ["ports", ...release.doc.children.operator]) {
@@ -58,7 +58,7 @@ async function readForeign(
     const [column, values] = await byNode(table, nodeIds);
     const sql = `SELECT ${columnList(database, names)} FROM {${table}.${column}} WHERE ${column} IN (...)`;
     for (const row of await ask(database, `reading ${table}`, sql, values))
-      if (!isOurs(table, row))
+      if (!isPlanned(table, row))
         found.set(
           number(row.node_id),
           table === "ports"

@@ -6,7 +6,7 @@ import { mayBeLive, softDeleted } from "../database/deleted.ts";
 import { columnNames, needColumns, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { inOrder, sql } from "../database/read.ts";
-import { askNumber, countRows, number, string, text } from "../database/rows.ts";
+import { ask, askNumber, countRows, number, string, text } from "../database/rows.ts";
 import { ALWAYS, unknownColumns } from "./columns.ts";
 
 function whatItIs(tables: ReadonlySet<string>): string {
@@ -82,3 +82,44 @@ export async function claimedInstances(database: Database): Promise<TextSet> {
     for (const { instance_uuid } of page) distinct.add(instance_uuid);
   return distinct;
 }
+
+/** Without views and system tables. */
+const TABLES = {
+  mysql:
+    "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' ORDER BY 1",
+  // Includes unreadable tables, whose reading then fails.
+  postgresql:
+    "SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ANY (current_schemas(false)) AND c.relkind IN ('r','p') ORDER BY 1",
+  sqlite:
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY 1",
+} as const;
+
+const COLUMNS = {
+  mysql:
+    "SELECT column_name AS name, column_type AS native FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? ORDER BY ordinal_position",
+  postgresql:
+    "SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS native FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ANY (current_schemas(false)) AND c.relname = ? AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum",
+  sqlite: "SELECT name, type AS native FROM pragma_table_info(?) ORDER BY cid",
+} as const;
+
+/** Includes tables that a fork or operator added. The type of other columns is null. */
+export async function describeTables(database: Database) {
+  const tables = [];
+  for (const { name } of await ask(database, "listing tables", TABLES[database.engine])) {
+    const doing = `reading the columns of ${string(name)}`;
+    const rows = await ask(database, doing, COLUMNS[database.engine], [name]);
+    const columns = rows.map(({ name, native }) => {
+      const type = string(native).toLowerCase();
+      return { name: string(name), type: TYPES.find(([form]) => form.test(type))?.[1] ?? null };
+    });
+    tables.push({ name: string(name), columns });
+  }
+  return tables;
+}
+
+/** Types of lease columns. */
+const TYPES = [
+  [/^(big|int\b.* unsigned)/, "bigint"],
+  [/^(datetime|timestamp)/, "datetime"],
+  [/^(var)?char.*\(\d+\)|^character.*\(\d+\)/, "string"],
+] as const;

@@ -13,7 +13,7 @@ import {
 } from "../../model/nova/nova-plan.ts";
 import type { Database } from "../database/open.ts";
 import { ageOf, keyed } from "../database/rows.ts";
-import { orSequenceTooLow } from "../database/sequence.ts";
+import { orSequenceTooLow } from "../database/statement.ts";
 import { writing } from "../database/write.ts";
 import { type ObservedRow, observe, rowStateOf } from "./find.ts";
 import { lastReport } from "./services.ts";

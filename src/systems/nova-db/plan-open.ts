@@ -15,13 +15,8 @@ import { identify, needColumns, needTables, schemaVersion } from "../database/id
 import type { Database } from "../database/open.ts";
 
 const NEEDED = [
-  "instances",
-  "instance_info_caches",
-  "instance_system_metadata",
-  "instance_types",
-  "instance_type_extra_specs",
-  "services",
-  "compute_nodes",
+  ...["instances", "instance_info_caches", "instance_system_metadata", "instance_types"],
+  ...["instance_type_extra_specs", "services", "compute_nodes"],
 ];
 
 /**
@@ -116,34 +111,29 @@ export async function identifyNovaApi(
   database: Database,
   needed: typeof NOVA = NOVA_API,
 ): Promise<NovaIdentity> {
-  const refuse = (code: "N2I-E202" | "N2I-E203", what: string, fix?: string): MigrationError => {
-    const message = `--nova-api-db ${database.label} ${what}`;
-    return new MigrationError(code, message, fix === undefined ? {} : { fix });
-  };
+  const refuse = (what: string, fix?: string, code: "N2I-E202" | "N2I-E203" = "N2I-E203") =>
+    new MigrationError(code, `--nova-api-db ${database.label} ${what}`, fix ? { fix } : {});
   const { version, head } = await schemaVersion(database, "nova_api");
   const expected = { option: "--nova-api-db", what: "a nova_api database" };
-  if (version === null || head !== null) await needTables(database, expected, Object.keys(needed));
+  const tables = Object.keys(needed);
+  if (version === null || head !== null) await needTables(database, expected, tables);
   if (head !== null && !NOVA_API_HEADS.includes(head))
     throw refuse(
-      "N2I-E203",
       `has the alembic head ${head}, which is not supported`,
       "Run plan without --nova-api-db, then change the extra specs with openstack flavor set and unset.",
     );
   const found = head === null ? version : ALEMBIC_API;
-  if (found === null) throw refuse("N2I-E202", "is not a nova_api database: it has no version");
+  if (found === null)
+    throw refuse("is not a nova_api database: it has no version", undefined, "N2I-E202");
   const { first, last } = NOVA_API_VERSIONS;
+  const schema = `has nova_api schema version ${found}`;
   if (found < first)
     throw refuse(
-      "N2I-E203",
-      `has nova_api schema version ${found} of ${novaApiReleaseOf(found)}, which reads flavors from nova`,
+      `${schema} of ${novaApiReleaseOf(found)}, which reads flavors from nova`,
       "Omit --nova-api-db.",
     );
-  if (head === null && found > last)
-    throw refuse(
-      "N2I-E203",
-      `has nova_api schema version ${found}; ${first} to ${last} are supported`,
-    );
-  await needTables(database, expected, Object.keys(needed));
+  if (head === null && found > last) throw refuse(`${schema}; ${first} to ${last} are supported`);
+  await needTables(database, expected, tables);
   await needColumns(database, "--nova-api-db", needed);
   return { ...(await identify(database)), schema_version: found, ...(head !== null && { head }) };
 }

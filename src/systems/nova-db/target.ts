@@ -3,7 +3,7 @@ import type { Outcome } from "../../model/change.ts";
 import type { NovaIdentity, NovaStep, NovaTarget } from "../../model/nova/nova-plan.ts";
 import { alembicHead, schemaVersion } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { checkSequences } from "../database/sequence.ts";
+import { checkSequences } from "../database/statement.ts";
 import { lockTarget } from "../database/target-lock.ts";
 import { writing } from "../database/write.ts";
 import { useOf } from "./by-node.ts";

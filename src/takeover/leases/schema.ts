@@ -18,8 +18,7 @@ import { accountOf, may as mayWrite } from "../../systems/database/rights.ts";
 import { ask, isTrue, quoted, string, text } from "../../systems/database/rows.ts";
 import { lockTarget } from "../../systems/database/target-lock.ts";
 import { defining } from "../../systems/database/write.ts";
-import { describeTables } from "../../systems/nova-bm/describe.ts";
-import { readSchema } from "../../systems/nova-bm/open.ts";
+import { describeTables, readSchema } from "../../systems/nova-bm/open.ts";
 import { readLeases } from "./leases.ts";
 import { acquiredLocks } from "./locks.ts";
 

@@ -8,7 +8,7 @@ import { LOGIN_OPTIONS } from "./errors.ts";
 
 const require = createRequire(import.meta.url);
 
-function pem(name: "ca" | "cert" | "key", path: string | null): Partial<Tls> {
+function pem(name: "ca" | "cert" | "key", path: string | null) {
   if (path === null) return {};
   try {
     return { [name]: readFileSync(path, "utf8") };
@@ -40,19 +40,10 @@ export function encryption({
   }
 }
 
-interface Tls {
-  readonly rejectUnauthorized: boolean;
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
-  readonly checkServerIdentity?: () => undefined;
-  /** Without verifyIdentity, mysql2 does not check the host name. */
-  readonly verifyIdentity?: boolean;
-}
-
 /** libpq's modes. A CA without a mode verifies, like SQLAlchemy's ssl_ca. */
-function tls({ tls: tlsOptions, socket }: DatabaseAddress, encrypted: boolean): Tls | null {
+function tls({ tls: tlsOptions, socket }: DatabaseAddress, encrypted: boolean) {
   if (tlsOptions === null || !encrypted) return null;
+  // Without verifyIdentity, mysql2 does not check the host name.
   return {
     rejectUnauthorized: tlsOptions.mode.startsWith("verify"),
     ...pem("ca", tlsOptions.ca),
@@ -268,27 +259,18 @@ function sqliteClient(): typeof Knex.Client {
 }
 
 export function knexConfig(address: DatabaseAddress, encrypted: boolean, timeout: DatabaseTimeout) {
-  switch (address.engine) {
-    case "mysql":
-      return {
-        client: limitedClient(address, timeout),
-        connection: mysqlConnection(address, encrypted),
-      };
-    case "postgresql":
-      return {
-        client: limitedClient(address, timeout),
-        connection: postgresConnection(address, encrypted),
-      };
-    case "sqlite": {
-      if (address.filename === null || !existsSync(address.filename))
-        throw new MigrationError("N2I-E200", `${address.label}: there is no such file`, {
-          fix: "Check the path. Nothing was created there.",
-        });
-      return {
-        client: sqliteClient(),
-        connection: { filename: address.filename, options: { safeIntegers: true } as never },
-        useNullAsDefault: true,
-      };
-    }
+  const { engine, filename, label } = address;
+  if (engine !== "sqlite") {
+    const connection = engine === "mysql" ? mysqlConnection : postgresConnection;
+    return { client: limitedClient(address, timeout), connection: connection(address, encrypted) };
   }
+  if (filename === null || !existsSync(filename))
+    throw new MigrationError("N2I-E200", `${label}: there is no such file`, {
+      fix: "Check the path. Nothing was created there.",
+    });
+  return {
+    client: sqliteClient(),
+    connection: { filename, options: { safeIntegers: true } as never },
+    useNullAsDefault: true,
+  };
 }

@@ -119,13 +119,11 @@ test("a run that migrates machines is none that moves them between hosts", async
   const about = join(path, "run.json");
   writeFileSync(about, '{"format": "nova2ironic/run@1", "kind": "migration"}');
   assert.match((await cloud.host(...PLAN)).err, /N2I-E315 \S+ migrates machines to Ironic/);
-  const missing = /run\.json is missing[\s\S]*"kind":"takeover","variant":"ironic"/;
-  rmSync(about);
-  assert.match((await cloud.host("status")).err, missing);
-  for (const text of ["", '{"format": "nova2ironic/run@1", "kind": "takeover"}']) {
-    writeFileSync(about, text);
-    assert.match((await cloud.host(...PLAN)).err, /N2I-E113 \S+run\.json[\s\S]*"variant":"ironic"/);
-  }
+  writeFileSync(about, '{"format": "nova2ironic/run@1", "kind": "takeover"}');
+  assert.match(
+    (await cloud.host(...PLAN)).err,
+    /N2I-E113 \S+run\.json[\s\S]*from a copy of the run/,
+  );
 });
 
 test("list says who owns what", async (t) => {

@@ -34,6 +34,15 @@ export function checkNames(declared: Declared): void {
   }
 }
 
+/** @param what the command: `host move` @throws MigrationError N2I-E100 */
+export function refuseOptions(what: string, names: readonly string[]): void {
+  for (const arg of io().argv) {
+    const [, option = ""] = /^--([\w-]+)/.exec(arg) ?? [];
+    if (names.includes(kebab(option)))
+      throw new MigrationError("N2I-E100", `${what} has no option --${option}`);
+  }
+}
+
 function long(name: string): string {
   return `--${name}`;
 }

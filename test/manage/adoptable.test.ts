@@ -39,9 +39,6 @@ test("C-1: the list has active, free, classed nodes in service alone, with the p
     },
   ]);
   assert.match(err, /1 machine has a last error in Ironic: n-6\./);
-  // The same by its other name.
-  const other = await runs(0, ["adoptable", ...cloud.words, "-f", "json"], cloud.how);
-  assert.equal(other.out, out);
 });
 
 test("a port that Neutron has not, or has otherwise, keeps its node from the list", async (t) => {

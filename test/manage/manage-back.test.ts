@@ -146,7 +146,13 @@ test("traits that somebody wrote since are his", async (t) => {
 test("whichever call fails, a question too, a rollback gives back what was, and the list shows it again", async (t) => {
   const { cloud, at, before } = await scene(t);
   const listed = async (): Promise<string> =>
-    (await runs(0, ["adoptable", ...cloud.words, "-f", "value", "-c", "Name"], cloud.how)).out;
+    (
+      await runs(
+        0,
+        ["node", "list", "--adoptable", ...cloud.words, "-f", "value", "-c", "Name"],
+        cloud.how,
+      )
+    ).out;
   let [calls, nth] = [Number.POSITIVE_INFINITY, 1];
   for (; nth <= calls; nth += 1) {
     const path = `${at[1]}-${nth}`;

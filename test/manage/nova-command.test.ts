@@ -15,7 +15,17 @@ import { BROKEN, eventsIn, LOST } from "./scene.ts";
 
 test("the command makes a server of Nova, tells its two events, compares it and takes it back", async (t) => {
   const { cloud, at, how, undone } = await place(t);
-  const list = ["adoptable", "--ironic-url", cloud.url, "-f", "value", "-c", "Name"];
+  const list = [
+    "node",
+    "list",
+    "--adoptable",
+    "--ironic-url",
+    cloud.url,
+    "-f",
+    "value",
+    "-c",
+    "Name",
+  ];
   const listed = async (): Promise<string> => (await runs(0, list, how)).out;
   assert.equal(await listed(), "n-1\n");
   const ports = [uuidOf(3, 1).toUpperCase(), uuidOf(3, 1)].flatMap((id) => ["--port", id]);

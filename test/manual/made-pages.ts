@@ -19,7 +19,7 @@ export function commandPage(declared: Declared): string {
   const lines = examples.map((example) => example.replaceAll("$0", "nova2ironic"));
   return [
     `# nova2ironic ${nameOf(declared)}\n`,
-    `${describe === false ? "" : describe}.\n`,
+    `${describe}.\n`,
     `\`\`\`sh\nnova2ironic ${command} [options]\n\`\`\`\n`,
     ...section(
       "Arguments",

@@ -53,8 +53,6 @@ test("spares are listed by the machines whose place they can take, the classes w
     { ...usual, ...gold, Candidates: "s-12, s-11" },
   ]);
   assert.match(err, /^1 node in manageable or enroll cannot be a spare: s-13 \(it is retired\)$/m);
-  const named = await runs(0, ["node-switchover", "--spares", ...cloud.words, "-f", "json"]);
-  assert.deepEqual([named.out, named.err], [out, err], "as the specification calls it");
   const all = await runs(0, [...list, "--all", ...cloud.words, "-f", "csv"]);
   assert.match(all.out, /"silver",.*,0,"","s-12: resource_class: ""silver"" != ""gold"""/);
 });

@@ -142,10 +142,10 @@ test("a service that ends stops at the end of a step, and goes on where it is st
   }
 });
 
-test("the spelling of the specification is an alias", async (t) => {
+test("the spare is an option or the second argument", async (t) => {
   for (const words of [["--destination", "s-1"], []]) {
     const { how, own } = await commandScene(t);
-    const { out } = await runs(0, ["node-switchover", "n-1", ...words, ...own], how);
+    const { out } = await runs(0, ["node", "switchover", "n-1", ...words, ...own], how);
     assert.match(out, new RegExp(`runs on ${SPARE} `));
   }
 });

@@ -1,3 +1,4 @@
+import type { Argv } from "yargs";
 import type { FormatOptions } from "../../lib/table/format.ts";
 import { manualPage, topics } from "../../run/files/manual.ts";
 import { printView } from "../print/out.ts";
@@ -5,7 +6,15 @@ import { EVERY } from "../views/every-row.ts";
 import { codesView, explain } from "../views/explain.ts";
 import { exitWith, print } from "./shared.ts";
 
-export async function explainCommand({
+export const commands = {
+  explain: explainCommand,
+  demo: demoCommand,
+  async completion(_: object, { program }: { readonly program: Argv }) {
+    program.showCompletionScript();
+  },
+};
+
+async function explainCommand({
   code = [],
   ...args
 }: FormatOptions & { readonly code?: readonly string[] }): Promise<void> {
@@ -16,7 +25,7 @@ export async function explainCommand({
   print(code.map(explained).join("\n"));
 }
 
-export async function demoCommand({ keep }: { readonly keep?: string }): Promise<void> {
+async function demoCommand({ keep }: { readonly keep?: string }): Promise<void> {
   const { demo } = await import("../../demo/demo.ts");
   if (!(await demo(print, keep))) exitWith("failed");
 }

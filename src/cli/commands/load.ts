@@ -11,7 +11,7 @@ import { LOADING } from "../options/apply.ts";
 import { type Declared, declare, hidden, nameOf } from "../options/declared.ts";
 import { everyCommand } from "../options/format.ts";
 import { HOST } from "../options/host/actions.ts";
-import { ALIASES, NODE } from "../options/node/actions.ts";
+import { NODE } from "../options/node/actions.ts";
 import { PLANNING } from "../options/plan.ts";
 import { SERVE } from "../options/serve.ts";
 import { INSPECTION } from "../options/status.ts";
@@ -22,15 +22,9 @@ import { type RunArgs, runOptions } from "../options/window/run.ts";
 import { printNotice } from "../print/events.ts";
 import { tookText } from "../print/progress.ts";
 
-/** Loads the code of a command when it runs, so that help and completion load no driver. */
-type Work = () => Promise<(args: never, program?: Argv) => Promise<void>>;
+type Work = (args: never, more: never) => Promise<void>;
 
-type Command = readonly [options: Declared, work: Work];
-
-async function loadRunner(): ReturnType<Work> {
-  const { runCommand } = await import("./window/run.ts");
-  return (args: RunArgs) => runCommand(args, commandFunctions(args));
-}
+type Command = readonly [options: Declared, work: () => Promise<Work>];
 
 /** The commands as functions: `run` performs its stages in this process. */
 function commandFunctions(run: RunArgs): CommandFunctions {
@@ -60,7 +54,8 @@ function commandFunctions(run: RunArgs): CommandFunctions {
       const [, load] = find(name);
       const work = await load();
       io().status = undefined;
-      await work(args as never); // the command's own options declare them
+      // The command's own options declare them.
+      await work({ format: "table", ...args } as never, {} as never);
       return io().status ?? 0;
     },
   };
@@ -72,50 +67,46 @@ const GROUPS: { readonly [group: string]: string } = {
   serve: "Serve os-baremetal-nodes, manageable machines or switchovers over HTTP",
 };
 
+const migration = () => import("./migration.ts");
+const runs = () => import("./runs.ts");
+const window = () => import("./window.ts");
+const { verify: hostVerify, ...host } = HOST;
+
+/** In the order of help. */
 const COMMANDS: readonly Command[] = [
-  [PLANNING.extract, async () => (await import("./migration.ts")).extractCommand],
-  [PLANNING.power, async () => (await import("./migration.ts")).powerCommand],
-  [PLANNING.plan, async () => (await import("./plan.ts")).planCommand],
-  [checkOptions, async () => (await import("./window/check.ts")).checkCommand],
-  [configOptions, async () => (await import("./window/config.ts")).configCommand],
-  [INSPECTION.show, async () => (await import("./show.ts")).showCommand],
-  [reportOptions, async () => (await import("./window/report.ts")).reportCommand],
-  [LOADING.rehearse, async () => (await import("./window/rehearse.ts")).rehearseCommand],
-  [LOADING.apply, async () => (await import("./migration.ts")).applyCommand],
-  [LOADING.verify, async () => (await import("./runs.ts")).verifyCommand],
-  [bootOptions, async () => (await import("./window/boot.ts")).bootCommand],
-  [handoverOptions, async () => (await import("./window/handover.ts")).handoverCommand],
-  [finishOptions, async () => (await import("./window/finish.ts")).finishCommand],
-  [retireOptions, async () => (await import("./window/retire.ts")).retireCommand],
-  [LOADING.rollback, async () => (await import("./runs.ts")).rollbackCommand],
-  [INSPECTION.status, async () => (await import("./runs.ts")).statusCommand],
-  [INSPECTION.next, async () => (await import("./runs.ts")).nextStepCommand],
-  [runOptions, loadRunner],
-  [INSPECTION.window, async () => (await import("./window/window.ts")).windowCommand],
-  [HOST.list, async () => (await import("./host/list.ts")).hostListCommand],
-  [HOST.plan, async () => (await import("./host/plan.ts")).hostPlanCommand],
-  [HOST.move, async () => (await import("./host/move.ts")).hostMoveCommand],
-  [HOST.schema, async () => (await import("./host/schema.ts")).hostSchemaCommand],
-  [HOST.agent, async () => (await import("./host/agent.ts")).hostAgentCommand],
-  [HOST.takeover, async () => (await import("./host/takeover.ts")).hostTakeoverCommand],
-  [HOST.readmit, async () => (await import("./host/readmit.ts")).hostReadmitCommand],
-  [HOST.verify, async () => (await import("./runs.ts")).verifyHostsCommand],
-  [NODE.list, async () => (await import("./node.ts")).nodeListCommand],
-  [NODE.manage, async () => (await import("./node.ts")).manageCommand],
-  [NODE.unmanage, async () => (await import("./node.ts")).unmanageCommand],
-  [NODE.switchover, async () => (await import("./node.ts")).switchoverCommand],
-  [ALIASES.switchover, async () => (await import("./node.ts")).nodeSwitchoverCommand],
-  [ALIASES.adoptable, async () => (await import("./node.ts")).adoptableCommand],
-  [ALIASES.manage, async () => (await import("./node.ts")).manageCommand],
-  [ALIASES.unmanage, async () => (await import("./node.ts")).unmanageCommand],
-  [SERVE.proxy, async () => (await import("./serve.ts")).proxyCommand],
-  [SERVE.manageable, async () => (await import("./serve.ts")).manageableCommand],
-  [SERVE.switchover, async () => (await import("./serve.ts")).switchoverCommand],
-  [INSPECTION.support, async () => (await import("./window/support.ts")).supportCommand],
-  [INSPECTION.explain, async () => (await import("./explain.ts")).explainCommand],
-  [INSPECTION.demo, async () => (await import("./explain.ts")).demoCommand],
-  [INSPECTION.completion, async () => async (_, program) => void program?.showCompletionScript()],
+  ...from(migration, PLANNING.extract, PLANNING.power),
+  ...from(() => import("./plan.ts"), PLANNING.plan),
+  ...from(window, checkOptions, configOptions),
+  ...from(() => import("./show.ts"), INSPECTION.show),
+  ...from(window, reportOptions, LOADING.rehearse),
+  ...from(migration, LOADING.apply),
+  ...from(runs, LOADING.verify),
+  ...from(window, bootOptions, handoverOptions, finishOptions, retireOptions),
+  ...from(runs, LOADING.rollback, INSPECTION.status, INSPECTION.next),
+  ...from(window, runOptions, INSPECTION.window),
+  ...from(() => import("./host.ts"), ...Object.values(host)),
+  ...from(runs, hostVerify),
+  ...from(() => import("./node.ts"), ...Object.values(NODE)),
+  ...from(() => import("./serve.ts"), ...Object.values(SERVE)),
+  ...from(window, INSPECTION.support),
+  ...from(() => import("./explain.ts"), INSPECTION.explain, INSPECTION.demo, INSPECTION.completion),
 ];
+
+/** The code of commands is loaded when one of them runs, so that help and completion load no driver. */
+function from(
+  load: () => Promise<{ readonly commands: { readonly [command: string]: Work } }>,
+  ...declared: readonly Declared[]
+): readonly Command[] {
+  return declared.map((options) => {
+    const name = nameOf(options);
+    const work = async (): Promise<Work> => {
+      const { [name]: found } = (await load()).commands;
+      if (found === undefined) throw new Error(`there is no command ${name}`);
+      return found;
+    };
+    return [options, work];
+  });
+}
 
 /** The options that have their default value, which yargs' types do not declare. */
 function usualOf(yargs: Argv): object {
@@ -130,7 +121,7 @@ function verbosely(args: { [name: string]: unknown }, command: string): void {
 }
 
 export function declaredCommands(): readonly Declared[] {
-  return COMMANDS.map(([options]) => options).filter(({ describe }) => describe !== false);
+  return COMMANDS.map(([options]) => options);
 }
 
 export function commandNames(): readonly string[] {
@@ -210,7 +201,8 @@ function addCommand(to: Argv, [options, work]: Command, usage: string, begin: ()
       if (typeof args.dbTimeout === "number")
         processContext().databaseTimeout = args.dbTimeout * 1000;
       verbosely(args, nameOf(options));
-      await run({ format: "table", ...args } as never, to);
+      const more = { program: to, stages: commandFunctions };
+      await run({ format: "table", ...args } as never, more as never);
       const text = args.verbose === true ? tookText() : null;
       if (text !== null) printNotice(text);
     },

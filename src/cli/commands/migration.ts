@@ -18,22 +18,19 @@ import {
   printMachines,
   printMessage,
   sinkOf,
-  type Voice,
   type WatchArgs,
   watchingOf,
 } from "./shared.ts";
 
-interface ExtractArgs extends Voice, ExtractRequest {
-  readonly match?: readonly string[];
-}
+export const commands = { extract: extractCommand, power: powerCommand, apply: applyCommand };
 
-export async function extractCommand(args: ExtractArgs): Promise<void> {
+async function extractCommand(args: ListArgs & ExtractRequest): Promise<void> {
   const { extract } = await import("../../migrate/extract/extract.ts");
-  const made = await extract(args, sinkOf({ ...args, format: "table" }));
+  const made = await extract(args, sinkOf(args));
   const { match } = args;
   if (match !== undefined) {
     const { lines } = await openSnapshot(`${made.path}/${SNAPSHOT}`);
-    await printMachines(snapshotView(lines()), { format: "table", run: args.run, match });
+    await printMachines(snapshotView(lines()), args);
   }
   const { machines, deleted, interfaces, orphans, instances } = made.counts;
   printLines(
@@ -58,7 +55,7 @@ export async function extractCommand(args: ExtractArgs): Promise<void> {
   );
 }
 
-export async function powerCommand(args: ListArgs & PowerRequest): Promise<void> {
+async function powerCommand(args: ListArgs & PowerRequest): Promise<void> {
   const { power } = await import("../../migrate/power/power.ts");
   const done = await power(args, sinkOf(args));
   if (done === null) return printMessage(args, AFTER.stoppedPower(args));
@@ -77,7 +74,7 @@ export async function powerCommand(args: ListArgs & PowerRequest): Promise<void>
   if (Object.keys(counts.verdicts).some((verdict) => verdict !== "ok")) exitWith("partial");
 }
 
-export async function applyCommand(args: ListArgs & WatchArgs & ApplyOptions): Promise<void> {
+async function applyCommand(args: ListArgs & WatchArgs & ApplyOptions): Promise<void> {
   const sink = sinkOf({ ...args, every: EVERY.verify(args) });
   const { apply } = await import("../../migrate/apply/apply.ts");
   const applied = await apply(args, watchingOf(args, sink.report), sink);

@@ -20,35 +20,24 @@ import {
 import { gatherSkipped } from "../views/skipped-rows.ts";
 import { exitWith, type ListArgs, note, printMessage, sinkOf, type Voice } from "./shared.ts";
 
-type SparesArgs = Parameters<typeof sparesCommand>[0] & { readonly spares: boolean };
+export const commands = {
+  "node list": nodeListCommand,
+  "node manage": manageCommand,
+  "node unmanage": unmanageCommand,
+  "node switchover": switchoverCommand,
+};
 
-export function nodeListCommand(
-  args: Parameters<typeof adoptableCommand>[0] & SparesArgs,
+async function nodeListCommand(
+  args: ListArgs & SparesOptions & AdoptableOptions & { readonly spares: boolean },
 ): Promise<void> {
-  return args.spares ? sparesCommand(args) : adoptableCommand(args);
-}
-
-/** The older command, which performs a switchover or lists spares. */
-export function nodeSwitchoverCommand(
-  args: Omit<SwitchoverArgs, "run" | "machine"> &
-    SparesArgs & { readonly machine?: string; readonly run?: string },
-): Promise<void> {
-  if (args.spares) return sparesCommand(args);
-  const { machine = "", run = "" } = args;
-  return switchoverCommand({ ...args, machine, run });
-}
-
-async function sparesCommand(
-  args: ListArgs & SparesOptions & { readonly all: boolean },
-): Promise<void> {
-  const { listSpares } = await import("../../switchover/switchover-plan.ts");
-  const short = await listSpares(args, sinkOf(args), (classes) =>
-    printView(sparesView(classes, args.all), args),
-  );
-  if (short) exitWith("differs");
-}
-
-export async function adoptableCommand(args: ListArgs & AdoptableOptions): Promise<void> {
+  if (args.spares) {
+    const { listSpares } = await import("../../switchover/switchover-plan.ts");
+    const short = await listSpares(args, sinkOf(args), (classes) =>
+      printView(sparesView(classes, args.all), args),
+    );
+    if (short) exitWith("differs");
+    return;
+  }
   const { listAdoptable } = await import("../../manage/adoptable.ts");
   await listAdoptable(args, sinkOf(args), (rows) => printView(adoptableView(rows, args.all), args));
 }
@@ -62,7 +51,7 @@ interface SwitchoverArgs
   readonly name?: string;
 }
 
-export async function switchoverCommand(args: SwitchoverArgs): Promise<void> {
+async function switchoverCommand(args: SwitchoverArgs): Promise<void> {
   const { machine: source, name, dryRun } = args;
   const destination = args.destination ?? name;
   const options: SwitchOptions = {
@@ -103,7 +92,7 @@ interface ManageArgs
   readonly inFlight?: number;
 }
 
-export async function manageCommand(args: ManageArgs): Promise<void> {
+async function manageCommand(args: ManageArgs): Promise<void> {
   const { nova: _, ...rest } = args;
   const nova = novaOf(args);
   const { readMachines } = await import("../../manage/manage-file.ts");
@@ -154,9 +143,7 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
   if (skipped.length + marked.length > 0 || stopped) exitWith("partial");
 }
 
-export async function unmanageCommand(
-  args: ManageArgs & { readonly machine: string },
-): Promise<void> {
+async function unmanageCommand(args: ManageArgs & { readonly machine: string }): Promise<void> {
   const skipped = gatherSkipped(args);
   const { managedBack } = await import("../../manage/manage-back.ts");
   await managedBack({ ...args, all: false, node: [args.machine] }).back(sinkOf(args), skipped.add);

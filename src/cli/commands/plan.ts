@@ -24,7 +24,14 @@ import { widthOf } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
 import { exampleOf } from "../views/several.ts";
 import { machinesView } from "../views/show.ts";
-import { exitWith, printLines, printMachines, printMessage, sinkOf, type Voice } from "./shared.ts";
+import {
+  exitWith,
+  type ListArgs,
+  printLines,
+  printMachines,
+  printMessage,
+  sinkOf,
+} from "./shared.ts";
 import { printDiff } from "./show.ts";
 
 interface NovaArgs
@@ -48,7 +55,9 @@ export function novaRequest(args: NovaArgs): NovaRequest | null {
   return { computeHosts, flavors: { images, selected: new Set(flavor ?? []) } };
 }
 
-interface PlanArgs extends Voice, NovaArgs, PlanCommandOptions {
+export const commands = { plan: planCommand };
+
+interface PlanArgs extends ListArgs, NovaArgs, PlanCommandOptions {
   readonly diff?: string;
   readonly allRows: boolean;
   readonly match?: readonly string[];
@@ -56,10 +65,10 @@ interface PlanArgs extends Voice, NovaArgs, PlanCommandOptions {
   readonly detailedExitcode: boolean;
 }
 
-export async function planCommand(args: PlanArgs): Promise<void> {
+async function planCommand(args: PlanArgs): Promise<void> {
   const request = { nova: novaRequest(args), ipmitool: ipmitoolOf(args.conductorIpmitool) };
   const lines = createLines(args.allRows);
-  const made = await plan(args, request, sinkOf({ ...args, format: "table" }), lines.add);
+  const made = await plan(args, request, sinkOf(args), lines.add);
   const { nova, counts, foreignNodes, path } = made;
   const { match } = args;
   if (match !== undefined)

@@ -8,6 +8,7 @@ import type { Sink } from "../../run/sink.ts";
 import type { VerifiedRows } from "../../run/verified.ts";
 import type { verifyHosts } from "../../takeover/host-verify.ts";
 import type { Advice } from "../../window/runner/next-step.ts";
+import { refuseOptions } from "../check-options.ts";
 import { LOADING, type RollbackArgs, type VerifyArgs } from "../options/apply.ts";
 import type { Declared, OptionTable } from "../options/declared.ts";
 import { HOST, HOSTS_BACK } from "../options/host/actions.ts";
@@ -16,7 +17,6 @@ import { printObject, printView } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
 import { gatherSkipped } from "../views/skipped-rows.ts";
 import { computesText, takenOverText, UNCOMPARED, verifiedText } from "../views/verify.ts";
-import { refuseOptions } from "./given-options.ts";
 import {
   exitWith,
   type ListArgs,
@@ -26,6 +26,14 @@ import {
   sinkOf,
   watchingOf,
 } from "./shared.ts";
+
+export const commands = {
+  verify: verifyCommand,
+  rollback: rollbackCommand,
+  status: statusCommand,
+  next: nextStepCommand,
+  "host verify": verifyHostsCommand,
+};
 
 /** A kind of run for the commands. Its code is loaded when it is called. */
 interface RunKind {
@@ -132,26 +140,26 @@ async function opened(path: string, command?: keyof RunKind["unsupported"]) {
   return { run, kind };
 }
 
-export async function statusCommand(args: StatusArgs): Promise<void> {
+async function statusCommand(args: StatusArgs): Promise<void> {
   const { run, kind } = await opened(args.run);
   const { fields, next, excluded = [] } = await kind.status(run, args);
   await printObject(fields, args);
   for (const line of [`Next: ${next}`, ...excluded]) printMessage(args, line);
 }
 
-export async function nextStepCommand(args: StatusArgs): Promise<void> {
+async function nextStepCommand(args: StatusArgs): Promise<void> {
   const { run, kind } = await opened(args.run);
   const { next, reason, takes, undo } = await kind.advice(run);
   await printObject({ next, why: reason, takes, undo }, args);
 }
 
-export async function verifyCommand(args: VerifyArgs): Promise<void> {
+async function verifyCommand(args: VerifyArgs): Promise<void> {
   const { kind } = await opened(args.run, "verify");
   await kind.verify(args);
 }
 
 /** `host verify`, which has only the options of such runs. */
-export async function verifyHostsCommand(args: ListArgs & Parameters<typeof verifyHosts>[0]) {
+async function verifyHostsCommand(args: ListArgs & Parameters<typeof verifyHosts>[0]) {
   await verifyWith(args, (await import("../../takeover/host-verify.ts")).verifyHosts);
 }
 
@@ -186,7 +194,7 @@ async function verifyTakenOver(args: VerifyArgs): Promise<void> {
   if (!equal) exitWith("differs");
 }
 
-export async function rollbackCommand(args: RollbackArgs): Promise<void> {
+async function rollbackCommand(args: RollbackArgs): Promise<void> {
   const how = { ...args, every: EVERY.rollback(args) };
   const sink = sinkOf(how);
   const { kind } = await opened(args.run, "rollback");

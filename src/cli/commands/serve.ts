@@ -6,17 +6,21 @@ import { io } from "../io.ts";
 import { createEvents } from "../print/events.ts";
 import { note, type Voice } from "./shared.ts";
 
-export function proxyCommand(args: Voice & ProxyOptions): Promise<void> {
+export const commands = {
+  "serve proxy": proxyCommand,
+  "serve manageable": manageableCommand,
+  "serve switchover": switchoverCommand,
+};
+
+function proxyCommand(args: Voice & ProxyOptions): Promise<void> {
   return serveProxy(args, outputOf(args));
 }
 
-export function switchoverCommand(args: Voice & ServeSwitchOptions): Promise<void> {
+function switchoverCommand(args: Voice & ServeSwitchOptions): Promise<void> {
   return serveSwitchover(args, outputOf(args));
 }
 
-export function manageableCommand(
-  args: Voice & Parameters<typeof serveManageable>[0],
-): Promise<void> {
+function manageableCommand(args: Voice & Parameters<typeof serveManageable>[0]): Promise<void> {
   const emit = createEvents(io().stderr);
   return serveManageable(args, {
     ...outputOf(args),

@@ -33,6 +33,10 @@ export interface Voice {
 
 export type ListArgs = Voice & FormatOptions;
 
+/** Options of a command: those of the function that does its work, and of the output. */
+export type ArgsOf<F extends (options: never, ...more: never[]) => unknown> = ListArgs &
+  Parameters<F>[0];
+
 function progressOf(
   stage: string,
   total: number | undefined,

@@ -9,6 +9,8 @@ import { journalView, logView, windowView } from "../views/records.ts";
 import { each, machinesView, novaStepsView, snapshotView } from "../views/show.ts";
 import { type ListArgs, print, printMachines } from "./shared.ts";
 
+export const commands = { show: showCommand };
+
 interface ShowArgs extends ListArgs {
   readonly file: string;
   readonly diff?: string;
@@ -17,7 +19,7 @@ interface ShowArgs extends ListArgs {
   readonly skipped: boolean;
 }
 
-export async function showCommand(args: ShowArgs): Promise<void> {
+async function showCommand(args: ShowArgs): Promise<void> {
   const { file, diff, allRows } = args;
   const artifact = await openArtifact(file, args.nova);
   if (diff !== undefined) {

@@ -28,9 +28,6 @@ const SNAPSHOT = ofMachines(snapshotView(none()));
 const MACHINES = ofMachines(machinesView(none()));
 const POWER = powerView([], new Map());
 const SKIPPED: View = { columns: SKIPPED_ROWS, rows: [] };
-const SPARES = [sparesView([], true)];
-const ADOPTABLE = [adoptableView(none(), true)];
-const SWITCHOVER = [stepsView([]), differencesView([])];
 
 /** The lists of each command, without rows. */
 const LISTS: { readonly [command: string]: readonly View[] } = {
@@ -47,16 +44,11 @@ const LISTS: { readonly [command: string]: readonly View[] } = {
   "host plan": [movesView([])],
   "host takeover": [movesView([])],
   "host verify": [VERDICTS],
-  "node list": ADOPTABLE,
-  "node list --spares": SPARES,
+  "node list": [adoptableView(none(), true)],
+  "node list --spares": [sparesView([], true)],
   "node manage": [managedView([])],
   "node unmanage": [SKIPPED],
-  "node switchover": SWITCHOVER,
-  "node-switchover": SWITCHOVER,
-  "node-switchover --spares": SPARES,
-  adoptable: ADOPTABLE,
-  manage: [managedView([])],
-  unmanage: [SKIPPED],
+  "node switchover": [stepsView([]), differencesView([])],
   rehearse: [rehearsalView({ stages: [] })],
   apply: [VERDICTS],
   verify: [VERDICTS, STATES, faultsView(none())],

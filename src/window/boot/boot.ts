@@ -30,7 +30,7 @@ import {
   unstagingPart,
 } from "./boot-files.ts";
 
-export interface BootOptions {
+interface BootOptions {
   readonly run: string;
   readonly tftpRoot: string;
   readonly from?: readonly string[];

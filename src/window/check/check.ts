@@ -43,7 +43,7 @@ import { createdByRun, planFacts } from "./check-run.ts";
 import { type CheckRow, checkAll } from "./rules/checks.ts";
 
 /** Systems to check, by option name. REST is for Glance. */
-export interface CheckRequest extends RestOptions {
+interface CheckRequest extends RestOptions {
   readonly run: string;
   readonly novaBmDb: string;
   readonly novaDb?: string;

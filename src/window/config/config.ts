@@ -23,7 +23,7 @@ import { planOrNull } from "../../run/run.ts";
 import { filesByHost } from "../../systems/database/nova-conf.ts";
 import { type Edit, settingsPatch } from "./patch.ts";
 
-export interface ConfigOptions {
+interface ConfigOptions {
   readonly run?: string;
   readonly ironicRelease?: string;
   readonly novaConf?: readonly string[];

@@ -30,7 +30,7 @@ import {
   toClear,
 } from "./finish-part.ts";
 
-export interface FinishOptions extends TargetOptions {
+interface FinishOptions extends TargetOptions {
   readonly run: string;
   readonly node?: readonly string[];
   readonly undo: boolean;

@@ -32,7 +32,7 @@ import { type HandOverPosition, handOverPart, plannedNodes, restagePart } from "
 import { isHandedOver, missingKeys, noStates, observe, type PlannedNode } from "./rules/judge.ts";
 import { createConductorHealth, type Log } from "./rules/successors.ts";
 
-export interface HandoverOptions {
+interface HandoverOptions {
   readonly run: string;
   readonly ironicDb: string;
   readonly node?: readonly string[];

@@ -34,7 +34,7 @@ import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { handoverOf } from "../runner/run-state.ts";
 
-export interface RetireOptions extends Omit<VerifyRequest, "allRows" | "final">, ConnectionOptions {
+interface RetireOptions extends Omit<VerifyRequest, "allRows" | "final">, ConnectionOptions {
   readonly novaBmDb: string;
 }
 

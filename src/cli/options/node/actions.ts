@@ -19,14 +19,6 @@ const NOVA = {
   watch: number("With --nova: seconds to watch each machine after the change (120)"),
 };
 
-const ADOPTABLE = {
-  adoptable: flag("List active, unallocated machines in service that have a resource class"),
-  all: flag("Also list excluded machines with the reason. For spares: the closest mismatch"),
-  ...meaning("ironic-db", "With --adoptable: Ironic's database instead of its API"),
-  ...IRONIC,
-  ...listOptionsWithoutAll,
-};
-
 /** Options of a switchover, for the command and the service. */
 export const SWITCHING = {
   options: {
@@ -47,19 +39,25 @@ export const SWITCHING = {
 
 const MACHINE = argument("machine", "uuid or name of the node");
 
-const SPARES = {
-  spares: flag("List nodes in manageable or enroll for active machines with identical hardware"),
-  need: number("Minimum spares per machine (otherwise exit status 2)", { least: 0, integer: true }),
-  identical: string("With --spares: document to use instead of mappings/identical.json"),
-};
-const LIST = { ...SPARES, ...ADOPTABLE };
-
 /** In the order of help. */
 export const NODE = {
   list: {
     command: "node list",
     describe: "List running machines without a server record, or spares for machines",
-    options: LIST,
+    options: {
+      spares: flag(
+        "List nodes in manageable or enroll for active machines with identical hardware",
+      ),
+      need: number("Minimum spares per machine (otherwise exit status 2)", {
+        ...{ least: 0, integer: true },
+      }),
+      identical: string("With --spares: document to use instead of mappings/identical.json"),
+      adoptable: flag("List active, unallocated machines in service that have a resource class"),
+      all: flag("Also list excluded machines with the reason. For spares: the closest mismatch"),
+      ...meaning("ironic-db", "With --adoptable: Ironic's database instead of its API"),
+      ...IRONIC,
+      ...listOptionsWithoutAll,
+    },
     exclude: ["adoptable spares", "ironic-db ironic-url"],
     oneOf: ["adoptable spares"],
     implies: ["need identical: spares", "ironic-db: adoptable"],
@@ -119,26 +117,4 @@ export const NODE = {
     implies: SWITCHING.implies,
     examples: ["$0 node switchover n-1 s-1 --run o1 --os-cloud lab --dry-run"],
   },
-} as const satisfies { readonly [action: string]: Declared };
-
-/** Hidden aliases from the specifications. */
-export const ALIASES = {
-  switchover: {
-    command: "node-switchover [machine] [name]",
-    describe: false,
-    positional: NODE.switchover.positional,
-    options: {
-      ...{ ...SPARES, all: ADOPTABLE.all, ...NODE.switchover.options },
-      run: { ...RUN.run, demandOption: false },
-    },
-    exclude: [...NODE.switchover.exclude, "spares: machine destination dry-run fence-command"],
-    oneOf: ["machine spares", "run spares"],
-    implies: [...SWITCHING.implies, "need all: spares"],
-  },
-  adoptable: {
-    ...{ command: "adoptable", describe: false, options: ADOPTABLE },
-    exclude: ["ironic-db ironic-url"],
-  },
-  manage: { ...NODE.manage, command: "manage [machine] [name]", describe: false },
-  unmanage: { ...NODE.unmanage, command: "unmanage <machine>", describe: false },
 } as const satisfies { readonly [action: string]: Declared };

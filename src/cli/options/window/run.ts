@@ -1,12 +1,12 @@
 import { FOR_STAGES } from "../../../run/next.ts";
 import { STAGES } from "../../../run/stages.ts";
 import type { RunCommandOptions } from "../../../window/runner/perform-stage.ts";
-import type { Voice } from "../../commands/shared.ts";
+import type { ListArgs } from "../../commands/shared.ts";
 import { type Declared, flag, grouped, number, type OptionTable, string } from "../declared.ts";
 import { PLANNING } from "../plan.ts";
 import { common } from "../shared.ts";
 
-export interface RunArgs extends Voice, RunCommandOptions {
+export interface RunArgs extends ListArgs, RunCommandOptions {
   readonly config?: string;
   readonly without?: readonly string[];
 }

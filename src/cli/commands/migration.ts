@@ -8,7 +8,7 @@ import { AFTER } from "../../window/runner/after.ts";
 import { printView } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
 import { groups, powerView, summary } from "../views/power.ts";
-import { snapshotView } from "../views/show.ts";
+import { each, snapshotView } from "../views/show.ts";
 import { verifiedText } from "../views/verify.ts";
 import {
   exitWith,
@@ -30,7 +30,7 @@ async function extractCommand(args: ListArgs & ExtractRequest): Promise<void> {
   const { match } = args;
   if (match !== undefined) {
     const { lines } = await openSnapshot(`${made.path}/${SNAPSHOT}`);
-    await printMachines(snapshotView(lines()), args);
+    await printMachines(snapshotView(each(lines())), args);
   }
   const { machines, deleted, interfaces, orphans, instances } = made.counts;
   printLines(

@@ -23,7 +23,7 @@ import { AFTER } from "../../window/runner/after.ts";
 import { widthOf } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
 import { exampleOf } from "../views/several.ts";
-import { machinesView } from "../views/show.ts";
+import { each, machinesView } from "../views/show.ts";
 import {
   exitWith,
   type ListArgs,
@@ -72,7 +72,7 @@ async function planCommand(args: PlanArgs): Promise<void> {
   const { nova, counts, foreignNodes, path } = made;
   const { match } = args;
   if (match !== undefined)
-    await printMachines(machinesView((await openPlan(path)).lines()), {
+    await printMachines(machinesView(each((await openPlan(path)).lines())), {
       format: "table",
       run: args.run,
       match,

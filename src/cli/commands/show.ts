@@ -36,9 +36,9 @@ async function showCommand(args: ShowArgs): Promise<void> {
   const at = { ...how, run: artifact.run };
   switch (artifact.kind) {
     case "snapshot":
-      return printMachines(snapshotView(artifact.lines()), at);
+      return printMachines(snapshotView(each(artifact.lines())), at);
     case "machines":
-      return printMachines(machinesView(artifact.lines()), at);
+      return printMachines(machinesView(each(artifact.lines())), at);
     case "moves":
       return printView(movesView(each(artifact.lines())), how);
     case "power":

@@ -13,7 +13,7 @@ import type { RunArgs } from "../options/window/run.ts";
 import { printView } from "../print/out.ts";
 import { checksJson, checksTable, checksTotal, matchingChecks } from "../views/checks.ts";
 import { EVERY } from "../views/every-row.ts";
-import { bootSummary, bootView, statesView } from "../views/previews.ts";
+import { bootSummary, bootView, loggedView, statesView } from "../views/previews.ts";
 import { windowView } from "../views/records.ts";
 import { settingsJson, settingsText, settingsView } from "../views/settings.ts";
 import {
@@ -118,7 +118,7 @@ export const commands = {
     const found = await rehearse(args, sinkOf(args));
     if (found === null)
       return printMessage(args, "Stopped. Restore the copies before the next rehearsal.");
-    await printView(rehearsalView(found), args);
+    await printView(rehearsalView(found.stages), args);
     for (const text of rehearsalText(found)) note(args, text);
     printMessage(args, AFTER.rehearse(args));
     exitWith(endOf(found));
@@ -130,9 +130,10 @@ export const commands = {
     const { rows, stopped, elsewhere, dhcp } = await boot(args, sinkOf(args));
     if (stopped) printMessage(args, STOPPED);
     const has = (expected: string): boolean => rows.some(({ state }) => state === expected);
-    if (rows.some(({ state }) => state !== "ready") || args.format !== "table")
+    const listed = rows.filter(({ state }) => state !== "ready");
+    if (listed.length > 0 || args.format !== "table")
       // After an undo, no other command lists the rows again.
-      await printDone(bootView(rows), {
+      await printDone(bootView(listed), {
         ...{ ...args, every: EVERY.boot(args), allRows: args.allRows === true || undo },
       });
     const title = plan ? "Plan" : verify ? "Verify" : undo ? "Undo" : "Boot";
@@ -167,7 +168,10 @@ export const commands = {
     const listed = [...trouble, ...noted];
     const logs = (args.conductorLog ?? []).length > 0;
     if (listed.length > 0)
-      await printDone(statesView(listed, logs), { ...args, every: EVERY.handover(args) });
+      await printDone((logs ? loggedView : statesView)(listed), {
+        ...args,
+        every: EVERY.handover(args),
+      });
     if (trouble.length > 0) exitWith("partial");
     if (broke !== null) throw broke;
     printMessage(args, AFTER.handover(args));

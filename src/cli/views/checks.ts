@@ -1,6 +1,6 @@
 import { grouped } from "../../lib/grouped.ts";
 import { matching } from "../../lib/table/match.ts";
-import { type Columns, type View, viewOf } from "../../lib/table/table.ts";
+import { type Columns, viewer } from "../../lib/table/table.ts";
 import { displayWidth, takeWidth, visibleLines, wrap } from "../../lib/table/text.ts";
 import { counted } from "../../lib/text.ts";
 import { CHECK_STATUS } from "../../model/check.ts";
@@ -87,15 +87,10 @@ const COLUMNS = {
   Details: ({ details }) => details ?? null,
 } as const satisfies Columns<CheckRow>;
 
-export function checksView(rows: readonly CheckRow[]): View {
-  return viewOf<CheckRow>(COLUMNS, rows);
-}
+export const checksView = viewer<CheckRow>(COLUMNS);
 
 /** @throws MigrationError N2I-E100 */
-export function matchingChecks(
-  rows: readonly CheckRow[],
-  match: readonly string[],
-): readonly CheckRow[] {
+export function matchingChecks(rows: readonly CheckRow[], match: readonly string[]) {
   const isMatch = matching(Object.keys(COLUMNS), match);
   return rows.filter((row) => isMatch(Object.values(COLUMNS).map((cell) => cell(row))));
 }

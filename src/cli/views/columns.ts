@@ -8,7 +8,7 @@ import { movesView, ownersView } from "./hosts.ts";
 import { withMachines } from "./machines.ts";
 import { adoptableView, differencesView, managedView, sparesView, stepsView } from "./nodes.ts";
 import { powerView } from "./power.ts";
-import { bootView, guardsView, statesView, undoView } from "./previews.ts";
+import { bootView, guardsView, loggedView, undoView } from "./previews.ts";
 import { journalView, logView, windowView } from "./records.ts";
 import { rehearsalView } from "./rehearsal.ts";
 import { settingsView } from "./settings.ts";
@@ -22,10 +22,10 @@ function ofMachines(view: View): View {
   return withMachines(view, () => null);
 }
 
-const VERDICTS = ofMachines(verdictsView(none()));
-const STATES = ofMachines(statesView([], true));
-const SNAPSHOT = ofMachines(snapshotView(none()));
-const MACHINES = ofMachines(machinesView(none()));
+const VERDICTS = ofMachines(verdictsView([]));
+const STATES = ofMachines(loggedView([]));
+const SNAPSHOT = ofMachines(snapshotView([]));
+const MACHINES = ofMachines(machinesView([]));
 const POWER = powerView([], new Map());
 const SKIPPED: View = { columns: SKIPPED_ROWS, rows: [] };
 
@@ -49,13 +49,13 @@ const LISTS: { readonly [command: string]: readonly View[] } = {
   "node manage": [managedView([])],
   "node unmanage": [SKIPPED],
   "node switchover": [stepsView([]), differencesView([])],
-  rehearse: [rehearsalView({ stages: [] })],
+  rehearse: [rehearsalView([])],
   apply: [VERDICTS],
-  verify: [VERDICTS, STATES, faultsView(none())],
+  verify: [VERDICTS, STATES, faultsView([])],
   boot: [ofMachines(bootView([]))],
   handover: [STATES],
-  finish: [ofMachines(guardsView(none())), STATES],
-  rollback: [ofMachines(undoView(none())), SKIPPED],
+  finish: [ofMachines(guardsView([])), STATES],
+  rollback: [ofMachines(undoView([])), SKIPPED],
   window: [windowView([])],
   explain: [codesView()],
 };

@@ -1,25 +1,20 @@
-import { type Columns, rowsOf, type View, viewOf } from "../../lib/table/table.ts";
+import { viewer } from "../../lib/table/table.ts";
 import { counted } from "../../lib/text.ts";
 import type { Finding } from "../../model/findings.ts";
 import type { MoveCounts, OwnedRow, PlannedMove } from "../../model/nova/host-move.ts";
 
-const MOVE: Columns<PlannedMove> = {
-  Machine: ({ uuid }) => uuid,
-  From: ({ from }) => from,
-  To: ({ to }) => to,
-  Verdict: ({ verdict }) => verdict,
-  Instance: ({ instance }) => instance,
-  "Task State": ({ task_state }) => task_state,
-  Findings: ({ findings }) =>
-    findings
-      .map(({ code, accepted }) => (accepted === undefined ? code : `${code} accepted`))
-      .join(" "),
-  Why: ({ findings }) => findings.map(({ message }) => message).join("; "),
-};
-
-export function movesView(moves: AsyncIterable<PlannedMove> | Iterable<PlannedMove>): View {
-  return { ...viewOf(MOVE, moves), causes: ["From", "To", "Verdict", "Findings", "Why"] };
-}
+export const movesView = viewer<PlannedMove>(
+  {
+    ...{ Machine: "uuid", From: "from", To: "to", Verdict: "verdict", Instance: "instance" },
+    "Task State": "task_state",
+    Findings: ({ findings }) =>
+      findings
+        .map(({ code, accepted }) => (accepted === undefined ? code : `${code} accepted`))
+        .join(" "),
+    Why: ({ findings }) => findings.map(({ message }) => message).join("; "),
+  },
+  { causes: ["From", "To", "Verdict", "Findings", "Why"] },
+);
 
 export function hostsText(findings: readonly Finding[]): readonly string[] {
   return findings.map(({ code, place, message }) => `${code} ${place}: ${message}`);
@@ -30,10 +25,8 @@ export function movesText({ machines, verdicts, computes, instances }: MoveCount
   return `Plan: ${move} of ${counted(machines, "machine")} to move (${counted(computes, "compute node")}, ${counted(instances, "instance")}); ${atTarget} already there; ${blocked} blocked.`;
 }
 
-export function ownersView(rows: AsyncIterable<OwnedRow> | Iterable<OwnedRow>): View {
-  const columns = ["Machine", "Name", "Owner", "Up", "Age", "Epoch", "Lock", "State", "Instance"];
-  return rowsOf(columns, rows, ({ machine, name, owner, up, age, epoch, lock, ...more }) => {
-    const is = up === null ? null : up ? "up" : "down";
-    return [machine, name, owner, is, age, epoch, lock, more.state, more.instance];
-  });
-}
+export const ownersView = viewer<OwnedRow>({
+  ...{ Machine: "machine", Name: "name", Owner: "owner" },
+  Up: ({ up }) => (up === null ? null : up ? "up" : "down"),
+  ...{ Age: "age", Epoch: "epoch", Lock: "lock", State: "state", Instance: "instance" },
+});

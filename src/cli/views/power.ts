@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { type Columns, type View, viewOf } from "../../lib/table/table.ts";
+import { type Columns, type View, viewer } from "../../lib/table/table.ts";
 import { byCount } from "../../migrate/power/rules/gate.ts";
 import { FINDINGS } from "../../model/findings.ts";
 import {
@@ -11,31 +11,6 @@ import {
   VERDICTS,
 } from "../../model/power.ts";
 
-const COLUMNS: Columns<MachineReading> = {
-  "BM ID": ({ bm_node_ids }) => bm_node_ids.join(" "),
-  UUID: ({ of }) => of("uuid"),
-  Host: ({ of }) => of("host"),
-  Instance: ({ of }) => of("instance"),
-  Address: ({ address }) => address,
-  Verdict: ({ verdict }) => verdict,
-  Power: ({ power }) => power,
-  Vendor: ({ manufacturer }) => vendorOf(manufacturer),
-  Firmware: ({ firmware }) => firmware,
-  Suite: ({ suite }) => suite,
-  Privilege: ({ privilege }) => privilege,
-  Attempts: ({ attempts }) => attempts,
-  Details: ({ detail }) => detail,
-  Advice: ({ advice }) => advice.map(adviceText).join("; "),
-  Findings: ({ warnings }) => warnings.join(" "),
-  Name: ({ of }) => of("name"),
-  "What to know": whatToKnow,
-};
-
-/** Columns for a terminal of 80 columns. */
-const BRIEF = ["BM ID", "Host", "Address", "Verdict", "Power", "What to know"];
-/** Without the column for people. */
-const DATA = Object.keys(COLUMNS).filter((title) => title !== "What to know");
-
 /** First releases with a key of driver_info. @source facts/ipmi.md 5.1 */
 const SINCE = {
   ipmi_cipher_suite: "Victoria and later",
@@ -43,26 +18,32 @@ const SINCE = {
   ipmi_hex_kg_key: "Stein and later",
 } as const;
 
-/** A reading with the values of its machines, without duplicates. */
-type MachineReading = PowerReading & { readonly of: (what: keyof MachineOf) => string };
-
 export function powerView(
   readings: AsyncIterable<PowerReading> | Iterable<PowerReading>,
   machines: MachinesOf,
 ): View {
+  /** Values of the machines of a reading, without duplicates. */
+  const of =
+    (what: keyof MachineOf) =>
+    ({ bm_node_ids }: PowerReading): string =>
+      [...new Set(bm_node_ids.flatMap((id) => machines.get(id)?.[what] ?? []))].join(" ");
+  const columns: Columns<PowerReading> = {
+    "BM ID": ({ bm_node_ids }) => bm_node_ids.join(" "),
+    ...{ UUID: of("uuid"), Host: of("host"), Instance: of("instance") },
+    ...{ Address: "address", Verdict: "verdict", Power: "power" },
+    Vendor: ({ manufacturer }) => vendorOf(manufacturer),
+    ...{ Firmware: "firmware", Suite: "suite", Privilege: "privilege", Attempts: "attempts" },
+    Details: "detail",
+    Advice: ({ advice }) => advice.map(adviceText).join("; "),
+    Findings: ({ warnings }) => warnings.join(" "),
+    Name: of("name"),
+  };
+  // For a terminal of 80 columns.
+  const brief = ["BM ID", "Host", "Address", "Verdict", "Power", "What to know"];
   const causes = ["Verdict", "What to know"];
-  return { ...viewOf(COLUMNS, rowsOf(readings, machines)), brief: BRIEF, data: DATA, causes };
-}
-
-async function* rowsOf(
-  readings: AsyncIterable<PowerReading> | Iterable<PowerReading>,
-  machines: MachinesOf,
-): AsyncGenerator<MachineReading> {
-  for await (const reading of readings) {
-    const all = (what: keyof MachineOf) =>
-      reading.bm_node_ids.flatMap((id) => machines.get(id)?.[what] ?? []);
-    yield { ...reading, of: (what) => [...new Set(all(what))].join(" ") };
-  }
+  // The last column is for people.
+  const about = { brief, data: Object.keys(columns), causes };
+  return viewer({ ...columns, "What to know": whatToKnow }, about)(readings);
 }
 
 function whatToKnow({ verdict, detail, advice, warnings }: PowerReading): string {

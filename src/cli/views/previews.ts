@@ -1,26 +1,24 @@
-import { rowsOf, type View } from "../../lib/table/table.ts";
+import { type Columns, viewer } from "../../lib/table/table.ts";
 import type { BootRow, GuardPreview, UndoPreview } from "../../model/change.ts";
 import type { Trouble } from "../../model/handover.ts";
 
-export function guardsView(previews: AsyncIterable<GuardPreview>): View {
-  const columns = ["Action", "UUID", "BM ID", "Fields", "Why"];
-  const causes = ["Action", "Fields", "Why"];
-  const row = (it: GuardPreview) => [it.action, it.uuid, it.bm_node_id, it.fields, it.reason];
-  return { ...rowsOf(columns, previews, row), causes };
-}
+export const guardsView = viewer<GuardPreview>(
+  { Action: "action", UUID: "uuid", "BM ID": "bm_node_id", Fields: "fields", Why: "reason" },
+  { causes: ["Action", "Fields", "Why"] },
+);
 
-export function undoView(previews: AsyncIterable<UndoPreview>): View {
-  const columns = ["Action", "Resource", "UUID", "BM ID", "Why"];
-  const row = (it: UndoPreview) => [it.action, it.resource, it.uuid, it.bm_node_id, it.reason];
-  return { ...rowsOf(columns, previews, row), causes: ["Action", "Resource", "Why"] };
-}
+export const undoView = viewer<UndoPreview>(
+  { Action: "action", Resource: "resource", UUID: "uuid", "BM ID": "bm_node_id", Why: "reason" },
+  { causes: ["Action", "Resource", "Why"] },
+);
 
-export function bootView(rows: readonly BootRow[]): View {
-  const listed = rows.filter(({ state }) => state !== "ready");
-  const columns = ["UUID", "State", "Changes", "Why", "BM ID"];
-  const row = (it: BootRow) => [it.uuid, it.state, it.changes.join(" "), it.reason, it.bm_node_id];
-  return { ...rowsOf(columns, listed, row), data: columns.slice(0, 4), causes: ["State", "Why"] };
-}
+export const bootView = viewer<BootRow>(
+  {
+    ...{ UUID: "uuid", State: "state", Changes: ({ changes }) => changes.join(" ") },
+    ...{ Why: "reason", "BM ID": "bm_node_id" },
+  },
+  { data: ["UUID", "State", "Changes", "Why"], causes: ["State", "Why"] },
+);
 
 /** @param none text for an empty list */
 export function bootSummary(title: string, rows: readonly BootRow[], none: string): string {
@@ -33,14 +31,15 @@ export function bootSummary(title: string, rows: readonly BootRow[], none: strin
   return `${title}: ${counts.join(", ") || none}.`;
 }
 
-const COLUMNS = ["UUID", "BM ID", "State", "Why", "What to do"];
+const STATE: Columns<Trouble> = {
+  ...{ UUID: "uuid", "BM ID": "bm_node_id", State: "state", Why: "reason", "What to do": "fix" },
+};
+const CAUSES = { causes: ["State", "Why", "What to do"] };
 
-/** @param logs adds a column with lines of the conductor logs */
-export function statesView(states: Iterable<Trouble> | AsyncIterable<Trouble>, logs = false): View {
-  const columns = logs ? [...COLUMNS, "Conductor Log"] : COLUMNS;
-  const view = rowsOf(columns, states, ({ uuid, bm_node_id, state, reason, fix, log = [] }) => {
-    const logLines = logs ? [log.join("\n")] : [];
-    return [uuid, bm_node_id, state, reason, fix, ...logLines];
-  });
-  return { ...view, causes: ["State", "Why", "What to do"] };
-}
+export const statesView = viewer<Trouble>(STATE, CAUSES);
+
+/** With lines of the conductor logs. */
+export const loggedView = viewer<Trouble>(
+  { ...STATE, "Conductor Log": ({ log = [] }) => log.join("\n") },
+  CAUSES,
+);

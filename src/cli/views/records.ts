@@ -1,6 +1,5 @@
 import type { Json, JsonObject } from "../../lib/json.ts";
-import { type Columns, rowsOf, type View } from "../../lib/table/table.ts";
-import type { Entries } from "../../model/journal.ts";
+import { viewer } from "../../lib/table/table.ts";
 import type { readWindow } from "../../run/files/window-file.ts";
 
 /** An entry as read. Its fields depend on its type. */
@@ -9,26 +8,19 @@ type Line = { readonly [field: string]: Json | undefined };
 /** Fields with their own column, and internal ones. */
 const KEYS = ["do", "at", "by", "part", "plan", "from", "to", "id", "prev", "tool", "format"];
 
-const ENTRY: Columns<Line> = {
-  At: ({ at = null }) => at,
-  What: (line) => line.do ?? null,
-  Part: ({ part, system }) => part ?? system ?? null,
-  Of: ({ id, from, to, table, name }) =>
-    id ?? table ?? name ?? (from === undefined ? null : `${from} to ${to}`),
-  Plan: ({ plan }) => (typeof plan === "string" ? plan.slice(0, 12) : null),
-  By: ({ by, tool }) => by ?? tool ?? null,
-  Details: detailsOf,
-};
-
-export function journalView(entries: Entries): View {
-  const cells = Object.values(ENTRY);
-  const view = rowsOf(Object.keys(ENTRY), entries, (entry) => {
-    // The fields of an entry depend on its type.
-    const line: Line = Object.fromEntries(Object.entries(entry));
-    return cells.map((cell) => cell(line));
-  });
-  return { ...view, causes: ["What", "Part"] };
-}
+export const journalView = viewer<Line>(
+  {
+    At: "at",
+    What: "do",
+    Part: ({ part, system }) => part ?? system ?? null,
+    Of: ({ id, from, to, table, name }) =>
+      id ?? table ?? name ?? (from === undefined ? null : `${from} to ${to}`),
+    Plan: ({ plan }) => (typeof plan === "string" ? plan.slice(0, 12) : null),
+    By: ({ by, tool }) => by ?? tool ?? null,
+    Details: detailsOf,
+  },
+  { causes: ["What", "Part"] },
+);
 
 /** `created 4, found 0`: values and lengths of lists. Observed rows are only in the file. */
 function detailsOf(line: Line): string {
@@ -40,13 +32,10 @@ function detailsOf(line: Line): string {
   return texts.join(", ");
 }
 
-export function logView(facts: AsyncIterable<JsonObject> | Iterable<JsonObject>): View {
-  const columns = ["At", "What", "PID", "Text"];
-  const view = rowsOf(columns, facts, (fact) => [
-    ...[fact.ts ?? null, fact.type ?? null, fact.pid ?? null, textOf(fact)],
-  ]);
-  return { ...view, causes: ["What"] };
-}
+export const logView = viewer<JsonObject>(
+  { At: "ts", What: "type", PID: "pid", Text: textOf },
+  { causes: ["What"] },
+);
 
 function textOf({ type, command, text, code, message, status, name }: JsonObject): string {
   if (type === "begin") return String(command);
@@ -54,9 +43,7 @@ function textOf({ type, command, text, code, message, status, name }: JsonObject
   return type === "end" ? `exit ${status} ${name}` : String(text ?? "");
 }
 
-export function windowView(lines: Awaited<ReturnType<typeof readWindow>>): View {
-  const columns = ["At", "By", "What", "Stage", "Result", "Outside a window"];
-  return rowsOf(columns, lines, (it) => [
-    ...[it.at, it.by, it.do, it.stage ?? null, it.result ?? null, it.outside ?? null],
-  ]);
-}
+export const windowView = viewer<Awaited<ReturnType<typeof readWindow>>[number]>({
+  ...{ At: "at", By: "by", What: "do", Stage: "stage", Result: "result" },
+  "Outside a window": "outside",
+});

@@ -1,16 +1,16 @@
-import { rowsOf, type View } from "../../lib/table/table.ts";
+import { viewer } from "../../lib/table/table.ts";
 import { counted } from "../../lib/text.ts";
 import type { Rehearsal, RehearsedRefusal } from "../../model/rehearsal.ts";
 import { stageTimes } from "../../window/rehearse/rehearsal-file.ts";
 import { butFor } from "../../window/report/rules/window.ts";
 
-export function rehearsalView({ stages }: Pick<Rehearsal, "stages">): View {
-  const columns = ["Stage", "Seconds", "Machines", "Rows", "Rows/s", "Result"];
-  return rowsOf(columns, stages, ({ stage, seconds, machines, rows, rate, result }) => {
-    const perSecond = rate === null ? null : rounded(rate);
-    return [stage, rounded(seconds), machines, rows, perSecond, result];
-  });
-}
+export const rehearsalView = viewer<Rehearsal["stages"][number]>({
+  Stage: "stage",
+  Seconds: ({ seconds }) => rounded(seconds),
+  ...{ Machines: "machines", Rows: "rows" },
+  "Rows/s": ({ rate }) => (rate === null ? null : rounded(rate)),
+  Result: "result",
+});
 
 /** Three digits, the accuracy of a measured time. */
 function rounded(figure: number): number {

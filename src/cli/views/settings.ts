@@ -1,4 +1,4 @@
-import type { View } from "../../lib/table/table.ts";
+import { viewer } from "../../lib/table/table.ts";
 import { PLACEHOLDER, type SettingRow } from "../../model/settings.ts";
 import type { DesiredSettings } from "../../window/config/config.ts";
 
@@ -41,15 +41,15 @@ export function settingsJson(
   return `${JSON.stringify(document)}\n`;
 }
 
-export function settingsView(found: readonly SettingRow[]): View {
-  return {
-    columns: ["Host", "Section", "Key", "State", "Wanted", "Found", "Where"],
-    rows: found.map(({ host, section, key, state, where, ...row }) => [
-      ...[host, section, key, state, desiredText(row), foundOf(row), where],
-    ]),
-    causes: ["State", "Section", "Key", "Wanted"],
-  };
-}
+const DESIRED = "Wanted";
+
+export const settingsView = viewer<SettingRow>(
+  {
+    ...{ Host: "host", Section: "section", Key: "key", State: "state" },
+    ...{ [DESIRED]: desiredText, Found: foundOf, Where: "where" },
+  },
+  { causes: ["State", "Section", "Key", DESIRED] },
+);
 
 /** `at least 40`, `at most 10`. */
 function desiredText({ wanted: desired, bound }: Pick<SettingRow, "wanted" | "bound">): string {

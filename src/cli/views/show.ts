@@ -1,4 +1,4 @@
-import { type Columns, type View, viewOf } from "../../lib/table/table.ts";
+import { type View, viewer } from "../../lib/table/table.ts";
 import { acceptedOf, causeOf } from "../../migrate/plan/rules/summary.ts";
 import type { Finding } from "../../model/findings.ts";
 import type { SnapshotLine } from "../../model/machine.ts";
@@ -7,53 +7,63 @@ import type { PlannedMachine } from "../../model/plan.ts";
 
 type Batches<T> = AsyncIterable<readonly T[]>;
 
-const MACHINE: Columns<PlannedMachine> = {
-  "BM ID": ({ bm_node_id }) => bm_node_id,
-  UUID: ({ uuid }) => uuid,
-  "Service Host": ({ service_host }) => service_host,
-  Verdict: ({ verdict }) => verdict,
-  State: ({ state }) => state.row,
-  Outcome: ({ state }) => state.outcome,
-  "Instance UUID": ({ records }) =>
-    records.find(({ resource }) => resource === "node")?.row.instance_uuid ?? null,
-  Ports: ({ records }) => records.filter(({ resource }) => resource === "port").length,
-  Findings: codesOf,
-  Reason: ({ reason }) => reason,
-  Accepted: (machine) => codesOf({ findings: acceptedOf(machine) }),
-  Cause: causeOf,
-};
+/** Default columns, which stay stable in data formats. */
+const MACHINE = [
+  ...["BM ID", "UUID", "Service Host", "Verdict", "State", "Outcome", "Instance UUID", "Ports"],
+  ...["Findings", "Reason"],
+];
 
-/** Default columns of data formats, which stay stable. */
-const MACHINE_DATA = Object.keys(MACHINE).slice(0, -2);
+export const machinesView = viewer<PlannedMachine>(
+  {
+    "BM ID": "bm_node_id",
+    UUID: "uuid",
+    "Service Host": "service_host",
+    Verdict: "verdict",
+    State: ({ state }) => state.row,
+    Outcome: ({ state }) => state.outcome,
+    "Instance UUID": ({ records }) =>
+      records.find(({ resource }) => resource === "node")?.row.instance_uuid ?? null,
+    Ports: ({ records }) => records.filter(({ resource }) => resource === "port").length,
+    Findings: codesOf,
+    Reason: "reason",
+    Accepted: (machine) => codesOf({ findings: acceptedOf(machine) }),
+    Cause: causeOf,
+  },
+  { brief: MACHINE, data: MACHINE, causes: ["Verdict", "Cause", "Accepted"] },
+);
 
-const SNAPSHOT: Columns<SnapshotLine> = {
-  "BM ID": (line) => ("orphan" in line ? line.orphan.bm_node_id : line.node.id),
-  UUID: (line) => nodeOf(line)?.uuid ?? null,
-  "Service Host": (line) => nodeOf(line)?.service_host ?? null,
-  "Task State": (line) => nodeOf(line)?.task_state ?? null,
-  "Instance UUID": (line) => nodeOf(line)?.instance_uuid ?? null,
-  CPUs: (line) => nodeOf(line)?.cpus ?? null,
-  "Memory MB": (line) => nodeOf(line)?.memory_mb ?? null,
-  "Local GB": (line) => nodeOf(line)?.local_gb ?? null,
-  Interfaces: (line) => ("orphan" in line ? 1 : line.interfaces.length),
-  Deleted: (line) => ("orphan" in line ? line.orphan : line.node).deleted,
-  Findings: (line) => ("orphan" in line ? line.finding.code : codesOf(line)),
-};
+export const snapshotView = viewer<SnapshotLine>(
+  {
+    "BM ID": (line) => ("orphan" in line ? line.orphan.bm_node_id : line.node.id),
+    UUID: ofNode("uuid"),
+    "Service Host": ofNode("service_host"),
+    "Task State": ofNode("task_state"),
+    "Instance UUID": ofNode("instance_uuid"),
+    CPUs: ofNode("cpus"),
+    "Memory MB": ofNode("memory_mb"),
+    "Local GB": ofNode("local_gb"),
+    Interfaces: (line) => ("orphan" in line ? 1 : line.interfaces.length),
+    Deleted: (line) => ("orphan" in line ? line.orphan : line.node).deleted,
+    Findings: (line) => ("orphan" in line ? line.finding.code : codesOf(line)),
+  },
+  { causes: ["Task State", "Findings"] },
+);
+
+function ofNode(
+  column:
+    | "uuid"
+    | "service_host"
+    | "task_state"
+    | "instance_uuid"
+    | "cpus"
+    | "memory_mb"
+    | "local_gb",
+) {
+  return (line: SnapshotLine) => ("orphan" in line ? null : (line.node[column] ?? null));
+}
 
 export async function* each<T>(batches: Batches<T>): AsyncGenerator<T> {
   for await (const batch of batches) yield* batch;
-}
-
-export function machinesView(machines: Batches<PlannedMachine>): View {
-  const brief = MACHINE_DATA;
-  return {
-    ...viewOf(MACHINE, each(machines)),
-    ...{ brief, data: brief, causes: ["Verdict", "Cause", "Accepted"] },
-  };
-}
-
-export function snapshotView(lines: Batches<SnapshotLine>): View {
-  return { ...viewOf(SNAPSHOT, each(lines)), causes: ["Task State", "Findings"] };
 }
 
 export function novaStepsView(steps: Batches<NovaStep>, findings: Batches<Finding>): View {
@@ -68,10 +78,6 @@ export function novaStepsView(steps: Batches<NovaStep>, findings: Batches<Findin
     rows: rows(),
     causes: ["Part", "Change"],
   };
-}
-
-function nodeOf(line: SnapshotLine) {
-  return "orphan" in line ? null : line.node;
 }
 
 function codesOf({ findings }: { readonly findings: readonly { readonly code: string }[] }) {

@@ -1,5 +1,5 @@
 import type { LogFault } from "../../lib/quotes.ts";
-import { rowsOf, type View } from "../../lib/table/table.ts";
+import { viewer } from "../../lib/table/table.ts";
 import { counted } from "../../lib/text.ts";
 import { masked } from "../../migrate/plan/rules/summary.ts";
 import type { NovaTally, Tally, Verified } from "../../migrate/verify/rules/used.ts";
@@ -10,29 +10,27 @@ import type { HandoverTally } from "../../window/handover/rules/judge.ts";
 const MOVING = ". Nova or Ironic may be working on it. Wait a minute, then run verify again";
 
 /** A row for each row of Ironic or Nova, with masked values. */
-export function verdictsView(verdicts: AsyncIterable<RowVerdict>): View {
-  const columns = ["Resource", "UUID", "BM ID", "Result", "Fields", "Details"];
-  const view = rowsOf(
-    columns,
-    verdicts,
-    ({ resource, uuid, bm_node_id, state, differs, ...more }) => {
-      const { fields = differs.map(({ field }) => field), reason, moving } = more;
-      const details = `${reason ?? differs.map(change).join("; ")}${moving ? MOVING : ""}`;
-      return [resource, uuid, bm_node_id, state, fields.join(" "), details];
-    },
-  );
-  return { ...view, causes: ["Result", "Resource", "Fields"] };
-}
+export const verdictsView = viewer<RowVerdict>(
+  {
+    ...{ Resource: "resource", UUID: "uuid", "BM ID": "bm_node_id", Result: "state" },
+    Fields: ({ differs, fields = differs.map(({ field }) => field) }) => fields.join(" "),
+    Details: ({ reason, differs, moving }) =>
+      `${reason ?? differs.map(change).join("; ")}${moving ? MOVING : ""}`,
+  },
+  { causes: ["Result", "Resource", "Fields"] },
+);
 
 /** `driver_info.ipmi_address: planned "10.0.0.1", found "10.0.0.2"`. */
 function change({ field, planned, found }: RowVerdict["differs"][number]): string {
   return `${field}: planned ${JSON.stringify(masked(planned))}, found ${JSON.stringify(masked(found))}`;
 }
 
-export function faultsView(faults: AsyncIterable<LogFault & { readonly path: string }>): View {
-  const columns = ["Log", "Says"];
-  return rowsOf(columns, faults, ({ path, line, text }) => [`${path}:${line}`, text]);
-}
+const TEXT = "Says";
+
+export const faultsView = viewer<LogFault & { readonly path: string }>({
+  Log: ({ path, line }) => `${path}:${line}`,
+  [TEXT]: "text",
+});
 
 /** The totals of a comparison. @param all lists every node that is not cleaned */
 export function verifiedText({ tally, hidden, nova }: Verified, all = false): readonly string[] {

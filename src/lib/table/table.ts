@@ -30,22 +30,21 @@ export interface View {
   readonly causes?: readonly string[];
 }
 
-export type Columns<T> = { readonly [title: string]: (thing: T) => Json };
+/** By title, a field of the thing or a function of it. */
+export type Columns<T> = { readonly [title: string]: JsonField<T> | ((thing: T) => Json) };
+type JsonField<T> = { [K in keyof T]-?: T[K] extends Json | undefined ? K : never }[keyof T];
 
-export function rowsOf<T>(
-  columns: readonly string[],
-  things: AsyncIterable<T> | Iterable<T>,
-  row: (thing: T) => readonly Json[],
-): View {
-  async function* rows() {
-    for await (const thing of things) yield row(thing);
-  }
-  return { columns, rows: rows() };
-}
-
-export function viewOf<T>(columns: Columns<T>, things: AsyncIterable<T> | Iterable<T>): View {
-  const cells = Object.values(columns);
-  return rowsOf(Object.keys(columns), things, (thing) => cells.map((cell) => cell(thing)));
+/** How things are listed: a column for each title. */
+export function viewer<T>(columns: Columns<T>, about: Omit<View, "columns" | "rows"> = {}) {
+  const cells = Object.values(columns).map((cell) =>
+    typeof cell === "function" ? cell : (thing: T) => (thing[cell] ?? null) as Json,
+  );
+  return (things: AsyncIterable<T> | Iterable<T>): View => {
+    async function* rows() {
+      for await (const thing of things) yield cells.map((cell) => cell(thing));
+    }
+    return { ...about, columns: Object.keys(columns), rows: rows() };
+  };
 }
 
 /**

@@ -13,7 +13,7 @@ import { readNics, runningNodes } from "../systems/ironic-api/running.ts";
 import { openRunning } from "../systems/ironic-db/running.ts";
 import { type PortFacts, rejectionReasons } from "./rules/criteria.ts";
 
-export interface AdoptableOptions extends RestOptions {
+interface AdoptableOptions extends RestOptions {
   /** Replaces Ironic's API. The cloud login is then only for Neutron. */
   readonly ironicDb?: string;
   readonly all: boolean;

@@ -107,7 +107,7 @@ async function wouldBe(
   return { rows, stopped: false, leftovers: new Map(), inUse: new Set(), broke: null };
 }
 
-export interface ManageOptions extends RestOptions {
+interface ManageOptions extends RestOptions {
   readonly run: string;
   readonly inFlight: number;
   readonly dryRun: boolean;

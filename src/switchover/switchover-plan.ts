@@ -190,7 +190,7 @@ async function chosen(
   );
 }
 
-export interface SparesOptions extends RestOptions {
+interface SparesOptions extends RestOptions {
   /** Replaces mappings/identical.json. */
   readonly identical?: string;
   readonly need?: number;

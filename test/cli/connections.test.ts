@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { WINDOW } from "../../src/cli/options/window.ts";
 import { packageRoot } from "../../src/run/files/package-root.ts";
 import type { NextCommand } from "../../src/run/next.ts";
 import { assertRefusal, type Ran, run, runs } from "../hostile/cli.ts";
@@ -204,9 +205,8 @@ test("it is found in the folder, or where a variable says; what has no run does 
 test("every key is an option of some command", async () => {
   const path = join(packageRoot(), "mappings", "schema", "connections.schema.json");
   const { properties } = JSON.parse(readFileSync(path, "utf8")) as { readonly properties: object };
-  const { checkOptions } = await import("../../src/cli/options/window/check.ts");
   const names: readonly NextCommand[] = ["extract", "power", "plan", "apply", "verify", "run"];
-  const commands = [checkOptions, ...(await Promise.all(names.map(commandOf)))];
+  const commands = [WINDOW.check, ...(await Promise.all(names.map(commandOf)))];
   const known = new Set(commands.flatMap(({ options = {} }) => Object.keys(options)));
   const keys = Object.keys(properties).filter((key) => !/^(\$schema|format|decisions)$/.test(key));
   const missing = keys

@@ -7,25 +7,20 @@ import { codesView, explain } from "../views/explain.ts";
 import { exitWith, print } from "./shared.ts";
 
 export const commands = {
-  explain: explainCommand,
-  demo: demoCommand,
+  async explain({ code = [], ...args }: FormatOptions & { readonly code?: readonly string[] }) {
+    if (code.length === 0) return printView(codesView(), { ...args, every: EVERY.same() });
+    const pages = topics();
+    const explained = (name: string): string =>
+      pages.includes(name) ? manualPage(name) : explain(name, pages);
+    print(code.map(explained).join("\n"));
+  },
+
+  async demo({ keep }: { readonly keep?: string }) {
+    const { demo } = await import("../../demo/demo.ts");
+    if (!(await demo(print, keep))) exitWith("failed");
+  },
+
   async completion(_: object, { program }: { readonly program: Argv }) {
     program.showCompletionScript();
   },
 };
-
-async function explainCommand({
-  code = [],
-  ...args
-}: FormatOptions & { readonly code?: readonly string[] }): Promise<void> {
-  if (code.length === 0) return printView(codesView(), { ...args, every: EVERY.same() });
-  const pages = topics();
-  const explained = (name: string): string =>
-    pages.includes(name) ? manualPage(name) : explain(name, pages);
-  print(code.map(explained).join("\n"));
-}
-
-async function demoCommand({ keep }: { readonly keep?: string }): Promise<void> {
-  const { demo } = await import("../../demo/demo.ts");
-  if (!(await demo(print, keep))) exitWith("failed");
-}

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { Argv } from "yargs";
 import { camel, kebab, pick } from "../../run/next.ts";
 import { processContext } from "../../run/process-context.ts";
-import type { CommandFunctions } from "../../window/runner/perform-stage.ts";
+import type { CommandFunctions, RunCommandOptions } from "../../window/runner/perform-stage.ts";
 import { checkCombination, checkNames } from "../check-options.ts";
 import { addConnections } from "../connections.ts";
 import { io } from "../io.ts";
@@ -15,10 +15,7 @@ import { NODE } from "../options/node/actions.ts";
 import { PLANNING } from "../options/plan.ts";
 import { SERVE } from "../options/serve.ts";
 import { INSPECTION } from "../options/status.ts";
-import { checkOptions, configOptions } from "../options/window/check.ts";
-import { bootOptions, finishOptions, handoverOptions } from "../options/window/handover.ts";
-import { reportOptions, retireOptions } from "../options/window/report.ts";
-import { type RunArgs, runOptions } from "../options/window/run.ts";
+import { WINDOW } from "../options/window.ts";
 import { printNotice } from "../print/events.ts";
 import { tookText } from "../print/progress.ts";
 
@@ -27,7 +24,7 @@ type Work = (args: never, more: never) => Promise<void>;
 type Command = readonly [options: Declared, work: () => Promise<Work>];
 
 /** The commands as functions: `run` performs its stages in this process. */
-function commandFunctions(run: RunArgs): CommandFunctions {
+function commandFunctions(run: RunCommandOptions): CommandFunctions {
   const voice = {
     ...pick(run, ["quiet", "json", "yes", "config", "without", "progress-interval"]),
     walked: true,
@@ -76,14 +73,14 @@ const { verify: hostVerify, ...host } = HOST;
 const COMMANDS: readonly Command[] = [
   ...from(migration, PLANNING.extract, PLANNING.power),
   ...from(() => import("./plan.ts"), PLANNING.plan),
-  ...from(window, checkOptions, configOptions),
+  ...from(window, WINDOW.check, WINDOW.config),
   ...from(() => import("./show.ts"), INSPECTION.show),
-  ...from(window, reportOptions, LOADING.rehearse),
+  ...from(window, WINDOW.report, LOADING.rehearse),
   ...from(migration, LOADING.apply),
   ...from(runs, LOADING.verify),
-  ...from(window, bootOptions, handoverOptions, finishOptions, retireOptions),
+  ...from(window, WINDOW.boot, WINDOW.handover, WINDOW.finish, WINDOW.retire),
   ...from(runs, LOADING.rollback, INSPECTION.status, INSPECTION.next),
-  ...from(window, runOptions, INSPECTION.window),
+  ...from(window, WINDOW.run, INSPECTION.window),
   ...from(() => import("./host.ts"), ...Object.values(host)),
   ...from(runs, hostVerify),
   ...from(() => import("./node.ts"), ...Object.values(NODE)),

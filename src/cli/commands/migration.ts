@@ -1,8 +1,5 @@
 import { counted, listed, NAMES } from "../../lib/text.ts";
-import type { ApplyOptions } from "../../migrate/apply/apply.ts";
-import type { ExtractRequest } from "../../migrate/extract/extract.ts";
 import { renderFindingCounts, renderUnknown } from "../../migrate/plan/rules/summary.ts";
-import type { PowerRequest } from "../../migrate/power/power.ts";
 import { openSnapshot, SNAPSHOT } from "../../run/run.ts";
 import { AFTER } from "../../window/runner/after.ts";
 import { printView } from "../print/out.ts";
@@ -11,8 +8,8 @@ import { groups, powerView, summary } from "../views/power.ts";
 import { each, snapshotView } from "../views/show.ts";
 import { verifiedText } from "../views/verify.ts";
 import {
+  type ArgsOf,
   exitWith,
-  type ListArgs,
   note,
   printLines,
   printMachines,
@@ -22,71 +19,72 @@ import {
   watchingOf,
 } from "./shared.ts";
 
-export const commands = { extract: extractCommand, power: powerCommand, apply: applyCommand };
-
-async function extractCommand(args: ListArgs & ExtractRequest): Promise<void> {
-  const { extract } = await import("../../migrate/extract/extract.ts");
-  const made = await extract(args, sinkOf(args));
-  const { match } = args;
-  if (match !== undefined) {
-    const { lines } = await openSnapshot(`${made.path}/${SNAPSHOT}`);
-    await printMachines(snapshotView(each(lines())), args);
-  }
-  const { machines, deleted, interfaces, orphans, instances } = made.counts;
-  printLines(
-    [
-      `Snapshot: ${counted(machines, "machine")} (${deleted} soft-deleted), ${counted(interfaces, "interface")} (and ${orphans} without a node), ${instances} with an instance.`,
-      ...renderUnknown(made.header.unknown_columns, made.unknown),
-      ...renderFindingCounts(Object.fromEntries(made.findings)),
-    ].join("\n"),
-  );
-  const { withoutConf } = made;
-  if (withoutConf.size > 0) {
-    const hosts = listed([...withoutConf.keys()].toSorted(), NAMES);
-    const unknown = [...withoutConf.values()].reduce((sum, count) => sum + count, 0);
+export const commands = {
+  async extract(args: ArgsOf<typeof import("../../migrate/extract/extract.ts").extract>) {
+    const { extract } = await import("../../migrate/extract/extract.ts");
+    const made = await extract(args, sinkOf(args));
+    const { match } = args;
+    if (match !== undefined) {
+      const { lines } = await openSnapshot(`${made.path}/${SNAPSHOT}`);
+      await printMachines(snapshotView(each(lines())), args);
+    }
+    const { machines, deleted, interfaces, orphans, instances } = made.counts;
+    printLines(
+      [
+        `Snapshot: ${counted(machines, "machine")} (${deleted} soft-deleted), ${counted(interfaces, "interface")} (and ${orphans} without a node), ${instances} with an instance.`,
+        ...renderUnknown(made.header.unknown_columns, made.unknown),
+        ...renderFindingCounts(Object.fromEntries(made.findings)),
+      ].join("\n"),
+    );
+    const { withoutConf } = made;
+    const unnamed = [...withoutConf.keys()];
+    if (unnamed.length > 0) {
+      const hosts = listed(unnamed.toSorted(), NAMES);
+      const unknown = [...withoutConf.values()].reduce((sum, count) => sum + count, 0);
+      printMessage(
+        args,
+        `Warning: no nova.conf was specified for ${hosts}, so the power manager of ${counted(unknown, "machine")} is unknown.`,
+      );
+    }
     printMessage(
       args,
-      `Warning: no nova.conf was specified for ${hosts}, so the power manager of ${counted(unknown, "machine")} is unknown.`,
+      `Saved ${made.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\n${AFTER.extract(args, unnamed)}`,
     );
-  }
-  printMessage(
-    args,
-    `Saved ${made.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\n${AFTER.extract(args, [...withoutConf.keys()])}`,
-  );
-}
+  },
 
-async function powerCommand(args: ListArgs & PowerRequest): Promise<void> {
-  const { power } = await import("../../migrate/power/power.ts");
-  const done = await power(args, sinkOf(args));
-  if (done === null) return printMessage(args, AFTER.stoppedPower(args));
-  const { counts, machines, advised: altered, noConf } = done;
-  const good = counts.verdicts.ok ?? 0;
-  for (const line of summary(counts.verdicts)) printMessage(args, line);
-  for (const line of groups(done.troubled, machines)) printMessage(args, line);
-  await printView(powerView(done.listed, machines), { ...args, every: EVERY.power(args) });
-  const but = altered === 0 ? "" : `; ${altered} of them only with a setting listed above`;
-  printMessage(
-    args,
-    `Power: ${good} of ${counted(counts.machines, "machine")} answered as expected${but}.`,
-  );
-  printMessage(args, `Saved ${args.run}/power.jsonl (sha256 ${done.sha256.slice(0, 12)}).`);
-  printMessage(args, AFTER.power(args, counts.machines > good, noConf));
-  if (Object.keys(counts.verdicts).some((verdict) => verdict !== "ok")) exitWith("partial");
-}
-
-async function applyCommand(args: ListArgs & WatchArgs & ApplyOptions): Promise<void> {
-  const sink = sinkOf({ ...args, every: EVERY.verify(args) });
-  const { apply } = await import("../../migrate/apply/apply.ts");
-  const applied = await apply(args, watchingOf(args, sink.report), sink);
-  if (applied === null) return;
-  const { failed, verified, equal, partial, again } = applied;
-  for (const text of verifiedText(verified)) note(args, text);
-  if (failed > 0)
+  async power(args: ArgsOf<typeof import("../../migrate/power/power.ts").power>) {
+    const { power } = await import("../../migrate/power/power.ts");
+    const done = await power(args, sinkOf(args));
+    if (done === null) return printMessage(args, AFTER.stoppedPower(args));
+    const { counts, machines, advised: altered, noConf } = done;
+    const good = counts.verdicts.ok ?? 0;
+    for (const line of summary(counts.verdicts)) printMessage(args, line);
+    for (const line of groups(done.troubled, machines)) printMessage(args, line);
+    await printView(powerView(done.listed, machines), { ...args, every: EVERY.power(args) });
+    const but = altered === 0 ? "" : `; ${altered} of them only with a setting listed above`;
     printMessage(
       args,
-      `${counted(failed, "machine")} failed. Fix the listed causes, then run: ${again}\nIf the plan is wrong for a machine, run rollback --node UUID, then plan and apply again.`,
+      `Power: ${good} of ${counted(counts.machines, "machine")} answered as expected${but}.`,
     );
-  printMessage(args, AFTER.apply(args));
-  if (partial) exitWith("partial");
-  else if (!equal) exitWith("differs");
-}
+    printMessage(args, `Saved ${args.run}/power.jsonl (sha256 ${done.sha256.slice(0, 12)}).`);
+    printMessage(args, AFTER.power(args, counts.machines > good, noConf));
+    if (Object.keys(counts.verdicts).some((verdict) => verdict !== "ok")) exitWith("partial");
+  },
+
+  async apply(args: WatchArgs & ArgsOf<typeof import("../../migrate/apply/apply.ts").apply>) {
+    const sink = sinkOf({ ...args, every: EVERY.verify(args) });
+    const { apply } = await import("../../migrate/apply/apply.ts");
+    const applied = await apply(args, watchingOf(args, sink.report), sink);
+    if (applied === null) return;
+    const { failed, verified, equal, partial, again } = applied;
+    for (const text of verifiedText(verified)) note(args, text);
+    if (failed > 0)
+      printMessage(
+        args,
+        `${counted(failed, "machine")} failed. Fix the listed causes, then run: ${again}\nIf the plan is wrong for a machine, run rollback --node UUID, then plan and apply again.`,
+      );
+    printMessage(args, AFTER.apply(args));
+    if (partial) exitWith("partial");
+    else if (!equal) exitWith("differs");
+  },
+};

@@ -1,12 +1,7 @@
 import { MigrationError } from "../../lib/error.ts";
-import type { FormatOptions } from "../../lib/table/format.ts";
 import { counted, listed, NAMES } from "../../lib/text.ts";
-import type { AdoptableOptions } from "../../manage/adoptable.ts";
-import type { ManageOptions } from "../../manage/manage.ts";
 import type { ManageRequest, ServerWishes } from "../../model/ironic/manage.ts";
 import { nextCommand } from "../../run/next.ts";
-import type { SwitchOptions } from "../../switchover/switchover.ts";
-import type { SparesOptions } from "../../switchover/switchover-plan.ts";
 import { io } from "../io.ts";
 import { createEvents } from "../print/events.ts";
 import { printView } from "../print/out.ts";
@@ -18,65 +13,16 @@ import {
   stepsView,
 } from "../views/nodes.ts";
 import { gatherSkipped } from "../views/skipped-rows.ts";
-import { exitWith, type ListArgs, note, printMessage, sinkOf, type Voice } from "./shared.ts";
+import { type ArgsOf, exitWith, type ListArgs, note, printMessage, sinkOf } from "./shared.ts";
 
-export const commands = {
-  "node list": nodeListCommand,
-  "node manage": manageCommand,
-  "node unmanage": unmanageCommand,
-  "node switchover": switchoverCommand,
-};
-
-async function nodeListCommand(
-  args: ListArgs & SparesOptions & AdoptableOptions & { readonly spares: boolean },
-): Promise<void> {
-  if (args.spares) {
-    const { listSpares } = await import("../../switchover/switchover-plan.ts");
-    const short = await listSpares(args, sinkOf(args), (classes) =>
-      printView(sparesView(classes, args.all), args),
-    );
-    if (short) exitWith("differs");
-    return;
-  }
-  const { listAdoptable } = await import("../../manage/adoptable.ts");
-  await listAdoptable(args, sinkOf(args), (rows) => printView(adoptableView(rows, args.all), args));
-}
-
-interface SwitchoverArgs
-  extends Voice,
-    Omit<FormatOptions, "allRows">,
-    Omit<SwitchOptions, "source"> {
-  readonly machine: string;
-  /** The destination, as the second argument. */
-  readonly name?: string;
-}
-
-async function switchoverCommand(args: SwitchoverArgs): Promise<void> {
-  const { machine: source, name, dryRun } = args;
-  const destination = args.destination ?? name;
-  const options: SwitchOptions = {
-    ...{ ...args, source },
-    ...(destination !== undefined && { destination }),
-  };
-  const { switchOver } = await import("../../switchover/switchover.ts");
-  const shows: Parameters<typeof switchOver>[1] = {
-    steps: (rows) => printView(stepsView(rows), args),
-    async differences(rows) {
-      if (rows.length > 0) await printView(differencesView(rows), args);
-    },
-  };
-  const ended = await switchOver(options, shows, sinkOf(args));
-  if (!ended) {
-    note(args, "Stopped. To resume, run the same command again. To undo it, run rollback.");
-    exitWith("interrupted");
-  }
-  if (!dryRun && ended) printMessage(args, `Next: ${nextCommand("verify", args)}`);
-}
+type Spares = typeof import("../../switchover/switchover-plan.ts");
+type Adoptable = typeof import("../../manage/adoptable.ts");
+type Switchover = typeof import("../../switchover/switchover.ts");
+type Manage = typeof import("../../manage/manage.ts");
 
 interface ManageArgs
-  extends Voice,
-    Omit<FormatOptions, "allRows">,
-    Omit<ManageOptions, "inFlight" | "nova"> {
+  extends ListArgs,
+    Omit<Parameters<Manage["manageMachines"]>[1], "inFlight" | "nova"> {
   readonly machine?: string;
   readonly name?: string;
   readonly from?: string;
@@ -92,64 +38,109 @@ interface ManageArgs
   readonly inFlight?: number;
 }
 
-async function manageCommand(args: ManageArgs): Promise<void> {
-  const { nova: _, ...rest } = args;
-  const nova = novaOf(args);
-  const { readMachines } = await import("../../manage/manage-file.ts");
-  const all = args.from === undefined ? [manageRequestFrom(args)] : readMachines(args.from);
-  const { IN_FLIGHT } = await import("../../manage/manage-back.ts");
-  const { manageMachines } = await import("../../manage/manage.ts");
-  const emit = createEvents(io().stderr);
-  const { rows, stopped, broke, leftovers, inUse } = await manageMachines(
-    all,
-    { ...rest, inFlight: args.inFlight ?? IN_FLIGHT, ...(nova !== null && { nova }) },
-    sinkOf(args),
-    (event) => {
-      if (args.json) emit("item", { ...event });
-    },
-  );
-  await printView(managedView(rows), args);
-  if (broke !== null) throw broke;
-  const skipped = rows.filter(({ outcome }) => outcome === "left");
-  if (nova !== null && leftovers.size > 0) {
-    const remaining = [...leftovers.keys()].filter((id) => !inUse.has(id));
-    if (inUse.size > 0)
-      note(
-        args,
-        `Servers on these nodes may be in use: ${listed([...inUse], NAMES)}. Resolve the reason listed for each node, then run the same command again. Rollback would delete the servers.`,
+export const commands = {
+  async "node list"(
+    args: ArgsOf<Spares["listSpares"]> &
+      Parameters<Adoptable["listAdoptable"]>[0] & { readonly spares: boolean },
+  ) {
+    if (args.spares) {
+      const { listSpares } = await import("../../switchover/switchover-plan.ts");
+      const short = await listSpares(args, sinkOf(args), (classes) =>
+        printView(sparesView(classes, args.all), args),
       );
-    if (remaining.length > 0)
-      note(
-        args,
-        `Not rolled back. Resolve the reason listed for each node, then run: ${nextCommand("rollback", args)} ${remaining.map((id) => `--node ${id}`).join(" ")}`,
-      );
-    return exitWith("halfway");
-  }
-  if (skipped.length === rows.length && !stopped)
-    throw new MigrationError(
-      "N2I-E370",
-      skipped.length === 1
-        ? `${skipped[0]?.node}: ${skipped[0]?.reason}`
-        : `none of ${counted(skipped.length, "machine")} can be managed`,
+      if (short) exitWith("differs");
+      return;
+    }
+    const { listAdoptable } = await import("../../manage/adoptable.ts");
+    await listAdoptable(args, sinkOf(args), (rows) =>
+      printView(adoptableView(rows, args.all), args),
     );
-  if (!args.dryRun) printMessage(args, `Next: ${nextCommand("verify", args)}`);
-  const marked = rows.filter(({ outcome }) => outcome === "in service");
-  if (marked.length > 0)
-    note(
-      args,
-      `Run the same command again: it removes this run's mark from the nodes in service${skipped.length > 0 || stopped ? ", and retries the others" : ""}.`,
-    );
-  if (stopped) note(args, "Stopped. To resume, run the same command again.");
-  if (skipped.length + marked.length > 0 || stopped) exitWith("partial");
-}
+  },
 
-async function unmanageCommand(args: ManageArgs & { readonly machine: string }): Promise<void> {
-  const skipped = gatherSkipped(args);
-  const { managedBack } = await import("../../manage/manage-back.ts");
-  await managedBack({ ...args, all: false, node: [args.machine] }).back(sinkOf(args), skipped.add);
-  await printView(skipped.view(), args);
-  if (skipped.any()) exitWith("differs");
-}
+  /** @param args `name`: the destination, as the second argument */
+  async "node switchover"(
+    args: ListArgs &
+      Omit<Parameters<Switchover["switchOver"]>[0], "source"> & {
+        readonly machine: string;
+        readonly name?: string;
+      },
+  ) {
+    const { machine: source, destination = args.name } = args;
+    const options = { ...args, source, ...(destination !== undefined && { destination }) };
+    const { switchOver } = await import("../../switchover/switchover.ts");
+    const shows: Parameters<typeof switchOver>[1] = {
+      steps: (rows) => printView(stepsView(rows), args),
+      async differences(rows) {
+        if (rows.length > 0) await printView(differencesView(rows), args);
+      },
+    };
+    const ended = await switchOver(options, shows, sinkOf(args));
+    if (!ended) {
+      note(args, "Stopped. To resume, run the same command again. To undo it, run rollback.");
+      exitWith("interrupted");
+    } else if (!args.dryRun) printMessage(args, `Next: ${nextCommand("verify", args)}`);
+  },
+
+  async "node manage"(args: ManageArgs) {
+    const { nova: _, ...rest } = args;
+    const nova = novaOf(args);
+    const { readMachines } = await import("../../manage/manage-file.ts");
+    const all = args.from === undefined ? [manageRequestFrom(args)] : readMachines(args.from);
+    const { IN_FLIGHT } = await import("../../manage/manage-back.ts");
+    const { manageMachines } = await import("../../manage/manage.ts");
+    const emit = createEvents(io().stderr);
+    const { rows, stopped, broke, leftovers, inUse } = await manageMachines(
+      all,
+      { ...rest, inFlight: args.inFlight ?? IN_FLIGHT, ...(nova !== null && { nova }) },
+      sinkOf(args),
+      (event) => {
+        if (args.json) emit("item", { ...event });
+      },
+    );
+    await printView(managedView(rows), args);
+    if (broke !== null) throw broke;
+    const skipped = rows.filter(({ outcome }) => outcome === "left");
+    if (nova !== null && leftovers.size > 0) {
+      const remaining = [...leftovers.keys()].filter((id) => !inUse.has(id));
+      if (inUse.size > 0)
+        note(
+          args,
+          `Servers on these nodes may be in use: ${listed([...inUse], NAMES)}. Resolve the reason listed for each node, then run the same command again. Rollback would delete the servers.`,
+        );
+      if (remaining.length > 0)
+        note(
+          args,
+          `Not rolled back. Resolve the reason listed for each node, then run: ${nextCommand("rollback", args)} ${remaining.map((id) => `--node ${id}`).join(" ")}`,
+        );
+      return exitWith("halfway");
+    }
+    if (skipped.length === rows.length && !stopped)
+      throw new MigrationError(
+        "N2I-E370",
+        skipped.length === 1
+          ? `${skipped[0]?.node}: ${skipped[0]?.reason}`
+          : `none of ${counted(skipped.length, "machine")} can be managed`,
+      );
+    if (!args.dryRun) printMessage(args, `Next: ${nextCommand("verify", args)}`);
+    const marked = rows.filter(({ outcome }) => outcome === "in service");
+    if (marked.length > 0)
+      note(
+        args,
+        `Run the same command again: it removes this run's mark from the nodes in service${skipped.length > 0 || stopped ? ", and retries the others" : ""}.`,
+      );
+    if (stopped) note(args, "Stopped. To resume, run the same command again.");
+    if (skipped.length + marked.length > 0 || stopped) exitWith("partial");
+  },
+
+  async "node unmanage"(args: ManageArgs & { readonly machine: string }) {
+    const skipped = gatherSkipped(args);
+    const { managedBack } = await import("../../manage/manage-back.ts");
+    const options = { ...args, all: false, node: [args.machine] };
+    await managedBack(options).back(sinkOf(args), skipped.add);
+    await printView(skipped.view(), args);
+    if (skipped.any()) exitWith("differs");
+  },
+};
 
 /** The options for Nova; null if the records are Ironic allocations. */
 function novaOf({ nova, flavor = "", port, image, acceptNetworkCut: cut, watch }: ManageArgs) {

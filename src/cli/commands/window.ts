@@ -9,7 +9,6 @@ import { closeWindow, openWindow, readWindow } from "../../run/files/window-file
 import { AFTER } from "../../window/runner/after.ts";
 import type { RunEnd } from "../../window/runner/runner.ts";
 import { io } from "../io.ts";
-import type { RunArgs } from "../options/window/run.ts";
 import { printView } from "../print/out.ts";
 import { checksJson, checksTable, checksTotal, matchingChecks } from "../views/checks.ts";
 import { EVERY } from "../views/every-row.ts";
@@ -197,8 +196,8 @@ export const commands = {
   },
 
   async run(
-    args: RunArgs,
-    { stages }: { readonly stages: (run: RunArgs) => Parameters<Runner["runStages"]>[1] },
+    args: ArgsOf<Runner["runStages"]>,
+    { stages }: { readonly stages: (run: typeof args) => Parameters<Runner["runStages"]>[1] },
   ) {
     const { runStages } = await import("../../window/runner/runner.ts");
     const { runAgain } = await import("../../window/runner/perform-stage.ts");

@@ -1,31 +1,10 @@
-import type { FormatOptions } from "../../lib/table/format.ts";
-import type { RollbackCommandOptions } from "../../migrate/rollback/rollback.ts";
-import type { VerifyRequest } from "../../migrate/verify/verify.ts";
 import { POWER_MAX_AGE } from "../../model/power.ts";
-import type { TakeoverRequest } from "../../window/handover/handover.ts";
-import type { ListArgs, Voice, WatchArgs } from "../commands/shared.ts";
 import { type Declared, flag, list, number, program, string } from "./declared.ts";
 import { listOptions, listOptionsWithoutAll } from "./format.ts";
 import { common, meaning, NOVA_DATABASES, nodeOption, TARGET } from "./shared.ts";
 
 /** For commands that change Nova's rows. */
 const WATCH = ["watch", "allow-running-compute", "allow-queued-requests"] as const;
-
-export interface VerifyArgs
-  extends Voice,
-    Omit<FormatOptions, "allRows">,
-    VerifyRequest,
-    TakeoverRequest {
-  readonly takeover: boolean;
-  readonly novaBmDb?: string;
-  readonly queuePurged: boolean;
-}
-
-export interface RollbackArgs extends ListArgs, WatchArgs, RollbackCommandOptions {
-  readonly plan: boolean;
-  readonly novaBmDb?: string;
-  readonly fenceCommand?: string;
-}
 
 export const LOADING = {
   apply: {

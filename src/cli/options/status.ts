@@ -1,12 +1,6 @@
-import type { AuditDatabases } from "../../migrate/hosts/allocations.ts";
-import type { ListArgs } from "../commands/shared.ts";
 import { argument, type Declared, flag, string } from "./declared.ts";
 import { formatOptions, listOptions } from "./format.ts";
 import { ALL_ROWS, common, meaning } from "./shared.ts";
-
-export interface StatusArgs extends ListArgs, AuditDatabases {
-  readonly run: string;
-}
 
 export const INSPECTION = {
   status: {

@@ -38,7 +38,7 @@ import { hostOf } from "../transform/driver.ts";
 import { portsOf } from "../transform/tenant.ts";
 import { inspect, inspectOrphan, inspectSources, unknownOf } from "./rules/inspect.ts";
 
-export interface ExtractRequest {
+interface ExtractRequest {
   readonly run: string;
   readonly novaBmDb: string;
   readonly novaDb?: string;

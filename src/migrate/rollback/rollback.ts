@@ -43,7 +43,7 @@ import { BACK_AFTER_IRONIC, STOPPED } from "../order.ts";
 import { isInIronic } from "../plan/loaded-plans.ts";
 import { slowDelete } from "../plan/rules/delete-cost.ts";
 
-export interface RollbackCommandOptions extends TargetOptions, ConnectionOptions, RollbackOptions {
+interface RollbackCommandOptions extends TargetOptions, ConnectionOptions, RollbackOptions {
   readonly leaveNova: boolean;
   readonly afterFinish: boolean;
   readonly keyFile?: string;

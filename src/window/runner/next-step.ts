@@ -15,7 +15,7 @@ import type { FoundRun } from "./perform-stage.ts";
 import { isDecision, lineOf, machinesNotInIronic, nextStepOf } from "./pipeline.ts";
 import { filesOf } from "./run-state.ts";
 
-export interface Advice {
+interface Advice {
   readonly next: string;
   readonly reason: string;
   readonly takes: string;
@@ -65,9 +65,9 @@ export async function advice(run: RunFolder): Promise<Advice> {
 /** The next step of another kind of run. @param changed rows that a rollback would restore */
 export async function adviceOf(
   run: RunFolder,
-  { next, changed }: { readonly next: string; readonly changed: number },
-  reason: string,
+  state: { readonly next: string; readonly reason: string; readonly changed: number },
 ): Promise<Advice> {
+  const { next, reason, changed } = state;
   const undo = changed === 0 ? NOTHING : nextCommand("rollback", { run: run.path }, { all: true });
   return within(await isWindowClosed(run), run.path, { next, reason, takes: "not known", undo });
 }

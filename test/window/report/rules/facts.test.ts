@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { outOfLimits } from "../../../../src/cli/options/declared.ts";
-import { reportOptions } from "../../../../src/cli/options/window/report.ts";
+import { WINDOW } from "../../../../src/cli/options/window.ts";
 import { duration } from "../../../../src/lib/text.ts";
 import { finding } from "../../../../src/model/findings.ts";
 import { USUAL_PACE, WINDOW_PACE } from "../../../../src/model/handover.ts";
@@ -207,7 +207,7 @@ test("a window is read by the clock, past midnight too, and anything else is ref
   assert.deepEqual(plannedWindow("22:00-04:00"), { from: 1320, to: 1680 });
   const wrong = ["", "2-5", "02:00", "24:00-05:00", "02:60-05:00", "02:00-02:00", "02:00 - 05:00"];
   for (const text of wrong)
-    assert.match(outOfLimits(reportOptions.options?.window ?? {}, text) ?? "", /FROM-TO/, text);
+    assert.match(outOfLimits(WINDOW.report.options.window ?? {}, text) ?? "", /FROM-TO/, text);
   const window = plannedWindow("22:00-04:00");
   // A step ends later than its seconds, and turning back begins earlier.
   assert.deepEqual(

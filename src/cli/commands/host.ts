@@ -9,22 +9,14 @@ import { openRun } from "../../run/files/run-folder.ts";
 import { kindOf } from "../../run/files/run-kind.ts";
 import { type MovePlan, movesOf } from "../../run/host-files.ts";
 import { nextCommand } from "../../run/next.ts";
+import type { Sink } from "../../run/sink.ts";
 import { refuseOptions } from "../check-options.ts";
 import { io } from "../io.ts";
 import { AGENT } from "../options/host/actions.ts";
 import { printView } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
 import { hostsText, movesText, movesView, ownersView } from "../views/hosts.ts";
-import {
-  type ArgsOf,
-  exitWith,
-  type ListArgs,
-  note,
-  printLines,
-  printMessage,
-  printResult,
-  sinkOf,
-} from "./shared.ts";
+import { type ArgsOf, exitWith, type ListArgs, printLines, sinkOf } from "./shared.ts";
 
 type Takeover = typeof import("../../takeover/host-takeover.ts");
 type PlanArgs = ArgsOf<Takeover["planMoves"]>;
@@ -37,23 +29,24 @@ export const commands = {
   },
 
   async "host plan"(args: PlanArgs) {
+    const sink = sinkOf(args);
     checkMode("plan", args.novaBmDb !== undefined);
     const { planMoves } = await import("../../takeover/host-takeover.ts");
     const made = await planMoves(args, sinkOf({ ...args, format: "table" }));
-    await printMoves(args, made);
-    printMessage(
-      args,
+    await printMoves(args, sink, made);
+    sink.report(
       `Saved ${resolve(args.run, PLAN)} (sha256 ${made.sha256.slice(0, 12)}). Nothing was written to Nova.`,
     );
     if (made.manifest.counts.verdicts.move > 0)
-      printMessage(args, `Next: ${nextCommand("host", args, {}, "move")}`);
+      sink.report(`Next: ${nextCommand("host", args, {}, "move")}`);
   },
 
   async "host move"(args: PlanArgs) {
     const variant = await variantOf(args.run);
     checkMode("move", variant === "baremetal");
     const { moveHosts } = await import("../../takeover/host-takeover.ts");
-    endOfMove(args, await moveHosts(variant, args, sinkOf(args)));
+    const sink = sinkOf(args);
+    endOfMove(args, sink, await moveHosts(variant, args, sink));
   },
 
   async "host schema"(args: ArgsOf<typeof import("../../takeover/leases/schema.ts").leaseSchema>) {
@@ -66,9 +59,10 @@ export const commands = {
       readonly printUnit: boolean;
     },
   ) {
+    const sink = sinkOf(args);
     if (!args.printUnit) {
       const { runAgent } = await import("../../takeover/host-agent.ts");
-      return runAgent(args, (text) => note(args, text));
+      return runAgent(args, (text) => sink.note(text));
     }
     const values = new Map<string, unknown>(Object.entries(args));
     const argv = Object.keys(AGENT).flatMap((name) => {
@@ -89,21 +83,22 @@ export const commands = {
     checkMode("takeover", legacy);
     const { takeOver } = await import("../../takeover/host-takeover.ts");
     const variant = legacy ? "baremetal" : "ironic";
-    const moved = await takeOver(variant, args, sinkOf(args), (made) => printMoves(args, made));
-    if (moved !== null) endOfMove(args, moved);
+    const sink = sinkOf(args);
+    const moved = await takeOver(variant, args, sink, (made) => printMoves(args, sink, made));
+    if (moved !== null) endOfMove(args, sink, moved);
   },
 
   async "host readmit"(
     args: ListArgs & Parameters<typeof import("../../takeover/host-readmit.ts").readmit>[1],
   ) {
+    const sink = sinkOf(args);
     const { compute } = args;
     const variant = await variantOf(args.run);
     if (variant === "ironic") refuseOptions("host readmit of this run", ["nova-bm-db"]);
     const { readmit } = await import("../../takeover/host-readmit.ts");
-    const lasts = await readmit(variant, args, sinkOf(args));
+    const lasts = await readmit(variant, args, sink);
     const within = lasts ? ` and its agent, within ${Math.round(lasts / 1000)} s` : "";
-    printResult(
-      args,
+    sink.result(
       lasts === null
         ? `${compute} is no longer fenced.`
         : `${compute} can return to service: start its nova-compute${within}.`,
@@ -127,36 +122,37 @@ function checkMode(action: string, legacy: boolean): void {
   refuseOptions(what, legacy ? IRONIC : LEGACY);
 }
 
-async function printMoves(args: PlanArgs, { manifest }: MovePlan): Promise<void> {
+async function printMoves(args: PlanArgs, sink: Sink, { manifest }: MovePlan): Promise<void> {
   const path = resolve(args.run, PLAN);
   const every = EVERY.show({ file: path, nova: false });
   await printView(movesView(movesOf(path)), { ...args, every });
   const text = [...hostsText(manifest.findings), movesText(manifest.counts)].join("\n");
   if (args.format === "table") printLines(text);
-  else printMessage(args, text);
+  else sink.report(text);
 }
 
 function endOfMove(
-  args: ListArgs & { readonly run: string },
+  args: { readonly run: string },
+  sink: Sink,
   moved: Awaited<ReturnType<Takeover["moveHosts"]>>,
 ): void {
   const { manifest, fenced, made, found, blocked, skipped, stopped } = moved;
   const fence = fenced === 0 ? "" : `${counted(fenced, "host")} fenced, `;
   const out = blocked + skipped.length;
   const skippedText = out === 0 ? "" : `; ${counted(out, "machine was", "machines were")} skipped`;
-  for (const { id, reason } of skipped) note(args, `${id} was skipped: ${reason}`);
+  for (const { id, reason } of skipped) sink.note(`${id} was skipped: ${reason}`);
   const changes =
     manifest.nova_bm === undefined
       ? `${counted(made, "row")} changed`
       : `${counted(made, "machine")} moved`;
-  printResult(args, `Host move: ${fence}${changes}, ${found} already done${skippedText}.`);
+  sink.result(`Host move: ${fence}${changes}, ${found} already done${skippedText}.`);
   if (stopped) {
-    printMessage(args, STOPPED);
+    sink.report(STOPPED);
     return;
   }
-  for (const { host } of manifest.from) note(args, queueText(host));
+  for (const { host } of manifest.from) sink.note(queueText(host));
   const undo = nextCommand("rollback", args, { all: true });
-  printMessage(args, `Next: ${nextCommand("verify", args)}\nUndo: ${undo}`);
+  sink.report(`Next: ${nextCommand("verify", args)}\nUndo: ${undo}`);
   if (out > 0) exitWith("partial");
 }
 

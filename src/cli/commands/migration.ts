@@ -10,10 +10,8 @@ import { verifiedText } from "../views/verify.ts";
 import {
   type ArgsOf,
   exitWith,
-  note,
   printLines,
   printMachines,
-  printMessage,
   sinkOf,
   type WatchArgs,
   watchingOf,
@@ -21,8 +19,9 @@ import {
 
 export const commands = {
   async extract(args: ArgsOf<typeof import("../../migrate/extract/extract.ts").extract>) {
+    const sink = sinkOf(args);
     const { extract } = await import("../../migrate/extract/extract.ts");
-    const made = await extract(args, sinkOf(args));
+    const made = await extract(args, sink);
     const { match } = args;
     if (match !== undefined) {
       const { lines } = await openSnapshot(`${made.path}/${SNAPSHOT}`);
@@ -41,33 +40,31 @@ export const commands = {
     if (unnamed.length > 0) {
       const hosts = listed(unnamed.toSorted(), NAMES);
       const unknown = [...withoutConf.values()].reduce((sum, count) => sum + count, 0);
-      printMessage(
-        args,
+      sink.report(
         `Warning: no nova.conf was specified for ${hosts}, so the power manager of ${counted(unknown, "machine")} is unknown.`,
       );
     }
-    printMessage(
-      args,
+    sink.report(
       `Saved ${made.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\n${AFTER.extract(args, unnamed)}`,
     );
   },
 
   async power(args: ArgsOf<typeof import("../../migrate/power/power.ts").power>) {
+    const sink = sinkOf(args);
     const { power } = await import("../../migrate/power/power.ts");
-    const done = await power(args, sinkOf(args));
-    if (done === null) return printMessage(args, AFTER.stoppedPower(args));
+    const done = await power(args, sink);
+    if (done === null) return sink.report(AFTER.stoppedPower(args));
     const { counts, machines, advised: altered, noConf } = done;
     const good = counts.verdicts.ok ?? 0;
-    for (const line of summary(counts.verdicts)) printMessage(args, line);
-    for (const line of groups(done.troubled, machines)) printMessage(args, line);
+    for (const line of summary(counts.verdicts)) sink.report(line);
+    for (const line of groups(done.troubled, machines)) sink.report(line);
     await printView(powerView(done.listed, machines), { ...args, every: EVERY.power(args) });
     const but = altered === 0 ? "" : `; ${altered} of them only with a setting listed above`;
-    printMessage(
-      args,
+    sink.report(
       `Power: ${good} of ${counted(counts.machines, "machine")} answered as expected${but}.`,
     );
-    printMessage(args, `Saved ${args.run}/power.jsonl (sha256 ${done.sha256.slice(0, 12)}).`);
-    printMessage(args, AFTER.power(args, counts.machines > good, noConf));
+    sink.report(`Saved ${args.run}/power.jsonl (sha256 ${done.sha256.slice(0, 12)}).`);
+    sink.report(AFTER.power(args, counts.machines > good, noConf));
     if (Object.keys(counts.verdicts).some((verdict) => verdict !== "ok")) exitWith("partial");
   },
 
@@ -77,13 +74,12 @@ export const commands = {
     const applied = await apply(args, watchingOf(args, sink.report), sink);
     if (applied === null) return;
     const { failed, verified, equal, partial, again } = applied;
-    for (const text of verifiedText(verified)) note(args, text);
+    for (const text of verifiedText(verified)) sink.note(text);
     if (failed > 0)
-      printMessage(
-        args,
+      sink.report(
         `${counted(failed, "machine")} failed. Fix the listed causes, then run: ${again}\nIf the plan is wrong for a machine, run rollback --node UUID, then plan and apply again.`,
       );
-    printMessage(args, AFTER.apply(args));
+    sink.report(AFTER.apply(args));
     if (partial) exitWith("partial");
     else if (!equal) exitWith("differs");
   },

@@ -13,7 +13,7 @@ import {
   stepsView,
 } from "../views/nodes.ts";
 import { gatherSkipped } from "../views/skipped-rows.ts";
-import { type ArgsOf, exitWith, type ListArgs, note, printMessage, sinkOf } from "./shared.ts";
+import { type ArgsOf, exitWith, type ListArgs, sinkOf } from "./shared.ts";
 
 type Spares = typeof import("../../switchover/switchover-plan.ts");
 type Adoptable = typeof import("../../manage/adoptable.ts");
@@ -65,6 +65,7 @@ export const commands = {
         readonly name?: string;
       },
   ) {
+    const sink = sinkOf(args);
     const { machine: source, destination = args.name } = args;
     const options = { ...args, source, ...(destination !== undefined && { destination }) };
     const { switchOver } = await import("../../switchover/switchover.ts");
@@ -74,14 +75,15 @@ export const commands = {
         if (rows.length > 0) await printView(differencesView(rows), args);
       },
     };
-    const ended = await switchOver(options, shows, sinkOf(args));
+    const ended = await switchOver(options, shows, sink);
     if (!ended) {
-      note(args, "Stopped. To resume, run the same command again. To undo it, run rollback.");
+      sink.note("Stopped. To resume, run the same command again. To undo it, run rollback.");
       exitWith("interrupted");
-    } else if (!args.dryRun) printMessage(args, `Next: ${nextCommand("verify", args)}`);
+    } else if (!args.dryRun) sink.report(`Next: ${nextCommand("verify", args)}`);
   },
 
   async "node manage"(args: ManageArgs) {
+    const sink = sinkOf(args);
     const { nova: _, ...rest } = args;
     const nova = novaOf(args);
     const { readMachines } = await import("../../manage/manage-file.ts");
@@ -92,7 +94,7 @@ export const commands = {
     const { rows, stopped, broke, leftovers, inUse } = await manageMachines(
       all,
       { ...rest, inFlight: args.inFlight ?? IN_FLIGHT, ...(nova !== null && { nova }) },
-      sinkOf(args),
+      sink,
       (event) => {
         if (args.json) emit("item", { ...event });
       },
@@ -103,13 +105,11 @@ export const commands = {
     if (nova !== null && leftovers.size > 0) {
       const remaining = [...leftovers.keys()].filter((id) => !inUse.has(id));
       if (inUse.size > 0)
-        note(
-          args,
+        sink.note(
           `Servers on these nodes may be in use: ${listed([...inUse], NAMES)}. Resolve the reason listed for each node, then run the same command again. Rollback would delete the servers.`,
         );
       if (remaining.length > 0)
-        note(
-          args,
+        sink.note(
           `Not rolled back. Resolve the reason listed for each node, then run: ${nextCommand("rollback", args)} ${remaining.map((id) => `--node ${id}`).join(" ")}`,
         );
       return exitWith("halfway");
@@ -121,14 +121,13 @@ export const commands = {
           ? `${skipped[0]?.node}: ${skipped[0]?.reason}`
           : `none of ${counted(skipped.length, "machine")} can be managed`,
       );
-    if (!args.dryRun) printMessage(args, `Next: ${nextCommand("verify", args)}`);
+    if (!args.dryRun) sink.report(`Next: ${nextCommand("verify", args)}`);
     const marked = rows.filter(({ outcome }) => outcome === "in service");
     if (marked.length > 0)
-      note(
-        args,
+      sink.note(
         `Run the same command again: it removes this run's mark from the nodes in service${skipped.length > 0 || stopped ? ", and retries the others" : ""}.`,
       );
-    if (stopped) note(args, "Stopped. To resume, run the same command again.");
+    if (stopped) sink.note("Stopped. To resume, run the same command again.");
     if (skipped.length + marked.length > 0 || stopped) exitWith("partial");
   },
 

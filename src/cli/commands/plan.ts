@@ -24,14 +24,7 @@ import { widthOf } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
 import { exampleOf } from "../views/several.ts";
 import { each, machinesView } from "../views/show.ts";
-import {
-  exitWith,
-  type ListArgs,
-  printLines,
-  printMachines,
-  printMessage,
-  sinkOf,
-} from "./shared.ts";
+import { exitWith, type ListArgs, printLines, printMachines, sinkOf } from "./shared.ts";
 import { printDiff } from "./show.ts";
 
 interface NovaArgs
@@ -66,9 +59,10 @@ interface PlanArgs extends ListArgs, NovaArgs, PlanCommandOptions {
 }
 
 async function planCommand(args: PlanArgs): Promise<void> {
+  const sink = sinkOf(args);
   const request = { nova: novaRequest(args), ipmitool: ipmitoolOf(args.conductorIpmitool) };
   const lines = createLines(args.allRows);
-  const made = await plan(args, request, sinkOf(args), lines.add);
+  const made = await plan(args, request, sink, lines.add);
   const { nova, counts, foreignNodes, path } = made;
   const { match } = args;
   if (match !== undefined)
@@ -90,19 +84,16 @@ async function planCommand(args: PlanArgs): Promise<void> {
     const { header, lines } = await openPlan(path);
     await printDiff({ origins: header.origins, lines }, args.diff, args.allRows);
   }
-  if (made.proposal !== null) printMessage(args, writeProposal(args, made.proposal));
+  if (made.proposal !== null) sink.report(writeProposal(args, made.proposal));
   if (foreignNodes !== null)
-    printMessage(
-      args,
+    sink.report(
       `${foreignNodes}: apply will refuse to run. To allow them, use plan --allow-other-nodes.`,
     );
   if (nova === null)
-    printMessage(
-      args,
+    sink.report(
       "No Nova database was specified, so apply will refuse to run (N2I-E311) unless you pass --leave-nova. With plan --nova-db, apply watches the heartbeats of nova-compute.",
     );
-  printMessage(
-    args,
+  sink.report(
     `Saved ${path} (sha256 ${made.sha256.slice(0, 12)}). Valid as long as source and target remain unchanged.\n${AFTER.plan(args, counts, made.header.made_from.power !== null && !requiresPower(counts))}`,
   );
   // CI detects by this status that nothing would be loaded.

@@ -16,9 +16,6 @@ import {
   type ArgsOf,
   exitWith,
   type ListArgs,
-  note,
-  printMessage,
-  printResult,
   sinkOf,
   type WatchArgs,
   watchingOf,
@@ -40,6 +37,7 @@ type RollbackArgs = WatchArgs &
 /** Commands for every kind of run. The code of a kind is loaded when it is called. */
 export const commands = {
   async status(args: StatusArgs) {
+    const sink = sinkOf(args);
     const { run, kind } = await opened(args.run);
     const state =
       kind === "migration"
@@ -47,7 +45,7 @@ export const commands = {
         : await stateOf(run, kind);
     await printObject(state.fields, args);
     const excluded = "excluded" in state ? state.excluded : [];
-    for (const line of [`Next: ${state.next}`, ...excluded]) printMessage(args, line);
+    for (const line of [`Next: ${state.next}`, ...excluded]) sink.report(line);
   },
 
   async next(args: ListArgs & { readonly run: string }) {
@@ -93,7 +91,7 @@ export const commands = {
     });
     await printView(skipped.view(), how);
     if (ended === null) return;
-    for (const note of ended.notes) printResult(args, note);
+    for (const note of ended.notes) sink.result(note);
     if (skipped.any() || ended.noNova) exitWith("differs");
   },
 };
@@ -161,21 +159,23 @@ async function listCompared<A extends ListArgs & { readonly run: string }>(
   args: A,
   verify: (args: A, sink: Sink) => Promise<VerifiedRows>,
 ): Promise<void> {
-  const { validated, wrong } = await verify(args, sinkOf({ ...args, every: EVERY.verify(args) }));
-  note(args, `Verify: ${counted(validated, "row")} validated, ${wrong} mismatched.`);
+  const sink = sinkOf({ ...args, every: EVERY.verify(args) });
+  const { validated, wrong } = await verify(args, sink);
+  sink.note(`Verify: ${counted(validated, "row")} validated, ${wrong} mismatched.`);
   if (wrong > 0) exitWith("differs");
 }
 
 async function compare(args: VerifyArgs): Promise<void> {
+  const sink = sinkOf({ ...args, every: EVERY.verify(args) });
   const { verifyRun } = await import("../../migrate/verify/verify.ts");
   const { isEqual } = await import("../../migrate/verify/rules/used.ts");
-  const verified = await verifyRun(args, sinkOf({ ...args, every: EVERY.verify(args) }));
+  const verified = await verifyRun(args, sink);
   const { computes, novaSkipped, nova } = verified;
-  for (const text of verifiedText(verified, args.allRows)) note(args, text);
-  if (novaSkipped) note(args, UNCOMPARED);
+  for (const text of verifiedText(verified, args.allRows)) sink.note(text);
+  if (novaSkipped) sink.note(UNCOMPARED);
   if (nova !== null && nova.awaited + nova.unreported > 0)
-    printMessage(args, `Next: ${nextCommand("verify", args, { final: true })}`);
-  if (computes !== null) note(args, computesText(computes.logs, computes.faults));
+    sink.report(`Next: ${nextCommand("verify", args, { final: true })}`);
+  if (computes !== null) sink.note(computesText(computes.logs, computes.faults));
   if (!isEqual(verified) || (computes?.faults ?? 0) > 0) exitWith("differs");
 }
 
@@ -183,6 +183,6 @@ async function verifyTakenOver(args: VerifyArgs): Promise<void> {
   const { verifyTakeover } = await import("../../window/handover/handover.ts");
   const sink = sinkOf({ ...args, every: EVERY.verify(args) });
   const { states, logs, faults, equal } = await verifyTakeover(args, sink);
-  for (const text of takenOverText(states, logs, faults)) note(args, text);
+  for (const text of takenOverText(states, logs, faults)) sink.note(text);
   if (!equal) exitWith("differs");
 }

@@ -19,12 +19,9 @@ import {
   type ArgsOf,
   exitWith,
   type ListArgs,
-  note,
   painted,
   print,
   printDone,
-  printMessage,
-  printResult,
   sinkOf,
   type Voice,
 } from "./shared.ts";
@@ -35,9 +32,10 @@ type Runner = typeof import("../../window/runner/runner.ts");
 
 export const commands = {
   async check(args: ArgsOf<typeof import("../../window/check/check.ts").check>) {
+    const sink = sinkOf(args);
     const { check } = await import("../../window/check/check.ts");
     const { statusOfChecks } = await import("../../window/check/rules/checks.ts");
-    const rows = await check(args, { report: (text) => printMessage(args, text) });
+    const rows = await check(args, sink);
     const { match, allRows } = args;
     const matches = match === undefined ? rows : matchingChecks(rows, match);
     if (args.json) io().stdout.write(checksJson(matches));
@@ -52,6 +50,7 @@ export const commands = {
   },
 
   async config(args: ArgsOf<typeof import("../../window/config/config.ts").config>) {
+    const sink = sinkOf(args);
     const { config } = await import("../../window/config/config.ts");
     const { desired, inspected } = await config(args);
     if (args.json) io().stdout.write(settingsJson(desired, inspected));
@@ -59,18 +58,17 @@ export const commands = {
     else if (args.check)
       await printView(settingsView(inspected.rows), { ...args, every: EVERY.same() });
     else io().stdout.write(inspected.patches.join(""));
-    for (const note of desired.notes) printMessage(args, `Note: ${note}`);
+    for (const note of desired.notes) sink.report(`Note: ${note}`);
     if (!args.check && (inspected?.patches.length ?? 0) > 1)
-      printMessage(
-        args,
+      sink.report(
         "Note: This output contains patches for several files. Run the command once for each file that is on a different host.",
       );
     // On stderr, because stdout is the patch, and printed even with --quiet.
     if (inspected?.hosts && !args.json)
       io().stderr.write(`${visibleLines(`Wrong: ${inspected.hosts}.`).join("\n")}\n`);
     const open = inspected?.rows.filter(({ state }) => state !== "right").length ?? 0;
-    if (open > 0) printMessage(args, `${counted(open, "setting is", "settings are")} to change.`);
-    else if (inspected?.hosts === null) printMessage(args, "All settings are correct.");
+    if (open > 0) sink.report(`${counted(open, "setting is", "settings are")} to change.`);
+    else if (inspected?.hosts === null) sink.report("All settings are correct.");
     if (open > 0 || inspected?.hosts) exitWith("differs");
   },
 
@@ -103,31 +101,32 @@ export const commands = {
         parts.keep(folder, packed(machines, origins)),
       );
       await save(made.facts.verdict.title, page({ ...made, machines: parts.pieces }, pageAssets()));
-      printMessage(
-        args,
+      sink.report(
         "Open it in a browser. It does not require a network and does not contain passwords. It contains the names of machines, hosts and instances.",
       );
     });
   },
 
   async rehearse(args: ArgsOf<typeof import("../../window/rehearse/rehearse.ts").rehearse>) {
+    const sink = sinkOf(args);
     const { rehearse } = await import("../../window/rehearse/rehearse.ts");
     const { endOf } = await import("../../window/rehearse/rehearsal-file.ts");
     const { rehearsalText, rehearsalView } = await import("../views/rehearsal.ts");
-    const found = await rehearse(args, sinkOf(args));
+    const found = await rehearse(args, sink);
     if (found === null)
-      return printMessage(args, "Stopped. Restore the copies before the next rehearsal.");
+      return sink.report("Stopped. Restore the copies before the next rehearsal.");
     await printView(rehearsalView(found.stages), args);
-    for (const text of rehearsalText(found)) note(args, text);
-    printMessage(args, AFTER.rehearse(args));
+    for (const text of rehearsalText(found)) sink.note(text);
+    sink.report(AFTER.rehearse(args));
     exitWith(endOf(found));
   },
 
   async boot(args: ArgsOf<typeof import("../../window/boot/boot.ts").boot>) {
+    const sink = sinkOf(args);
     const { boot } = await import("../../window/boot/boot.ts");
     const { plan, verify, undo } = args;
-    const { rows, stopped, elsewhere, dhcp } = await boot(args, sinkOf(args));
-    if (stopped) printMessage(args, STOPPED);
+    const { rows, stopped, elsewhere, dhcp } = await boot(args, sink);
+    if (stopped) sink.report(STOPPED);
     const has = (expected: string): boolean => rows.some(({ state }) => state === expected);
     const listed = rows.filter(({ state }) => state !== "ready");
     if (listed.length > 0 || args.format !== "table")
@@ -137,18 +136,17 @@ export const commands = {
       });
     const title = plan ? "Plan" : verify ? "Verify" : undo ? "Undo" : "Boot";
     const none = undo ? "this run has no boot files there" : "no machine has an instance to boot";
-    printResult(args, bootSummary(title, rows, none));
+    sink.result(bootSummary(title, rows, none));
     if (has("stumbles") || (undo && has("left"))) exitWith("differs");
     else if (has("left") && !plan) exitWith("partial");
     if (plan || verify) return;
     if (elsewhere.length > 0)
-      printMessage(args, `This run also staged boot files in other trees: ${elsewhere.join(", ")}`);
+      sink.report(`This run also staged boot files in other trees: ${elsewhere.join(", ")}`);
     if (dhcp !== null)
-      printMessage(
-        args,
+      sink.report(
         `Until Ironic takes over the machines, DHCP directs them to their old host. Keep its TFTP service: ${dhcp}`,
       );
-    printMessage(args, AFTER.boot(args));
+    sink.report(AFTER.boot(args));
   },
 
   async handover(
@@ -158,12 +156,13 @@ export const commands = {
         readonly perMinute?: number;
       },
   ) {
+    const sink = sinkOf(args);
     const { handover } = await import("../../window/handover/handover.ts");
     const { ONE_BY_ONE } = await import("../../engine/window-part.ts");
     const { inFlight = null, perMinute, deadline, maxFailures } = args;
     const every = perMinute === undefined ? 0 : 60_000 / perMinute;
     const pace = { ...ONE_BY_ONE, inFlight, every, deadline: deadline * 1000, maxFailures };
-    const { trouble, noted, broke } = await handover(args, pace, sinkOf(args));
+    const { trouble, noted, broke } = await handover(args, pace, sink);
     const listed = [...trouble, ...noted];
     const logs = (args.conductorLog ?? []).length > 0;
     if (listed.length > 0)
@@ -173,21 +172,21 @@ export const commands = {
       });
     if (trouble.length > 0) exitWith("partial");
     if (broke !== null) throw broke;
-    printMessage(args, AFTER.handover(args));
+    sink.report(AFTER.handover(args));
   },
 
   async finish(args: ArgsOf<Finish["finishRun"]> & { readonly plan: boolean }) {
     const { finishRun, previewFinish, RUN_DONE } = await import("../../window/finish/finish.ts");
     const how = { ...args, every: EVERY.finish(args) };
-    if (args.plan) return previewFinish(args, sinkOf(how));
-    const { skipped, stopped, broke, notes, partial } = await finishRun(args, sinkOf(how));
+    const sink = sinkOf(how);
+    if (args.plan) return previewFinish(args, sink);
+    const { skipped, stopped, broke, notes, partial } = await finishRun(args, sink);
     if (skipped.length > 0) await printDone(statesView(skipped), how);
     if (partial) exitWith("partial");
     if (broke !== null) throw broke;
-    if (stopped) printMessage(args, STOPPED);
-    for (const text of notes)
-      if (args.walked !== true || text !== RUN_DONE) printResult(args, text);
-    printMessage(args, AFTER.finish(args));
+    if (stopped) sink.report(STOPPED);
+    for (const text of notes) if (args.walked !== true || text !== RUN_DONE) sink.result(text);
+    sink.report(AFTER.finish(args));
   },
 
   async retire(args: ArgsOf<typeof import("../../window/retire/retire.ts").retire>) {
@@ -199,17 +198,18 @@ export const commands = {
     args: ArgsOf<Runner["runStages"]>,
     { stages }: { readonly stages: (run: typeof args) => Parameters<Runner["runStages"]>[1] },
   ) {
+    const sink = sinkOf(args);
     const { runStages } = await import("../../window/runner/runner.ts");
     const { runAgain } = await import("../../window/runner/perform-stage.ts");
     const again = runAgain(args);
-    const ended = await runStages(args, stages(args), sinkOf(args)).catch((cause: unknown) => {
+    const ended = await runStages(args, stages(args), sink).catch((cause: unknown) => {
       // Such an error already has the command that resumes the run.
       if (!(cause instanceof MigrationError && cause.fix.includes("nova2ironic run ")))
-        printMessage(args, `The run stops here. Then: ${again}`);
+        sink.report(`The run stops here. Then: ${again}`);
       throw cause;
     });
     if (ended.status !== null) exitWith(ended.status);
-    printMessage(args, endText(ended, again));
+    sink.report(endText(ended, again));
   },
 
   async window(
@@ -229,12 +229,12 @@ export const commands = {
   },
 
   async support(args: ArgsOf<typeof import("../../window/support.ts").support>) {
+    const sink = sinkOf(args);
     const { support } = await import("../../window/support.ts");
-    const { path, bytes, files, skipped } = await support(args, sinkOf(args));
-    for (const { name, reason } of skipped) printMessage(args, `Left out: ${name}: ${reason}.`);
+    const { path, bytes, files, skipped } = await support(args, sink);
+    for (const { name, reason } of skipped) sink.report(`Left out: ${name}: ${reason}.`);
     print(`Wrote ${path}: ${counted(files.length, "file")}, ${Math.ceil(bytes / 1024)} KiB.`);
-    printMessage(
-      args,
+    sink.report(
       "Its passwords are encrypted, and the key is not included. It contains the names of machines, hosts, addresses and instances, so check it before you send it.",
     );
   },

@@ -11,7 +11,7 @@ import {
   outOfLimits,
   sidesOf,
 } from "./options/declared.ts";
-import { everyCommand } from "./options/format.ts";
+import { everyCommand } from "./options/shared.ts";
 
 /** Runs before yargs would report the correct option as missing. @throws MigrationError N2I-E100 */
 export function checkNames(declared: Declared): void {

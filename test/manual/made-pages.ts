@@ -5,8 +5,7 @@ import {
   nameOf,
   type OptionTable,
 } from "../../src/cli/options/declared.ts";
-import { everyCommand, listOptions } from "../../src/cli/options/format.ts";
-import { SHARED } from "../../src/cli/options/shared.ts";
+import { everyCommand, listOptions, SHARED } from "../../src/cli/options/shared.ts";
 import { exitName } from "../../src/cli/views/explain.ts";
 import { EXIT_STATUS } from "../../src/lib/exit-status.ts";
 import { REFUSALS } from "../../src/lib/refusals.ts";

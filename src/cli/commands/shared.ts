@@ -8,7 +8,7 @@ import { foldText, visibleLines } from "../../lib/table/text.ts";
 import { shellArgument } from "../../lib/text.ts";
 import type { Watching } from "../../migrate/hosts/nova-target.ts";
 import { machineFinder } from "../../migrate/plan/machine-finder.ts";
-import type { Expect, Lists, Progress, Sink } from "../../run/sink.ts";
+import type { Lists, Sink } from "../../run/sink.ts";
 import { io } from "../io.ts";
 import { log } from "../log.ts";
 import { createEvents } from "../print/events.ts";
@@ -37,40 +37,32 @@ export type ListArgs = Voice & FormatOptions;
 export type ArgsOf<F extends (options: never, ...more: never[]) => unknown> = ListArgs &
   Parameters<F>[0];
 
-function progressOf(
-  stage: string,
-  total: number | undefined,
-  { quiet, json, progressInterval }: Voice,
-  draw?: (text: string) => void,
-) {
-  return createProgress({
-    ...{ stream: io().stderr, stage, total, json, quiet, draw },
-    interval: progressInterval * 1000,
-    clock: progressClock(),
-  });
-}
-
-/** Progress uses the same clock as BMC timeouts. */
-function progressClock(): () => number {
-  const { clock } = io();
-  if (clock === undefined) return Date.now;
-  const began = Date.now() - clock.now();
-  return () => began + clock.now();
-}
-
 /** Milliseconds between two checks whether a progress line is due. */
 const PULSE = 1000;
 
-/** Calls `pulse` every second during the work, to show progress of a slow step. */
-async function pulsing<T>(title: string, pulse: () => void, work: () => Promise<T>): Promise<T> {
+/** Shows the progress of a step, also of a slow one. @param draw on a terminal */
+async function withProgress<T>(
+  [stage, total, summary]: readonly [string, number | undefined, (result: T) => string],
+  { quiet, json, progressInterval }: Voice,
+  work: (progress: ReturnType<typeof createProgress>) => Promise<T>,
+  draw?: (text: string) => void,
+): Promise<T> {
+  const { stderr: stream, clock = { now: Date.now } } = io();
   const began = Date.now();
-  const timer = setInterval(pulse, PULSE);
-  timer.unref();
+  // The clock of BMC timeouts may have another origin.
+  const origin = began - clock.now();
+  const progress = createProgress({
+    ...{ stream, stage, total, json, quiet, draw, interval: progressInterval * 1000 },
+    clock: () => origin + clock.now(),
+  });
+  const timer = setInterval(progress.pulse, PULSE).unref();
   try {
-    return await work();
+    const result = await work(progress);
+    progress.done(summary(result), isInterrupted());
+    return result;
   } finally {
     clearInterval(timer);
-    took(title, Date.now() - began);
+    took(stage, Date.now() - began);
   }
 }
 
@@ -78,47 +70,13 @@ function isInterrupted(): boolean {
   return [130, 143].includes(io().status ?? 0);
 }
 
-/** listr2 draws the stage on a terminal. Nothing else may print. */
-async function inStage<T>(
-  title: string,
-  total: number | undefined,
-  voice: Voice,
-  work: (at: Progress, expect: Expect) => Promise<T>,
-  summary: (result: T) => string,
-): Promise<T> {
-  const { stderr, env } = io();
-  const run = async (draw?: (text: string) => void): Promise<T> => {
-    const progress = progressOf(title, total, voice, draw);
-    const result = await pulsing(title, progress.pulse, () => work(progress.at, progress.expect));
-    progress.done(summary(result), isInterrupted());
-    return result;
-  };
-  return voice.quiet || voice.json || !terminalOf(stderr, env).live
-    ? run()
-    : drawStage(stderr, title, run, isInterrupted);
-}
-
 /** A line for people. Programs read events instead. */
-export function printMessage(voice: Voice, message: string): void {
+function report(voice: Voice, message: string): void {
   const lines = message.split("\n").filter((line) => voice.walked !== true || !NEXT.test(line));
   if (lines.length === 0) return;
   const text = lines.join("\n");
   log("said", { text });
   if (!voice.quiet && !voice.json) io().stderr.write(`${folded(text)}\n`);
-}
-
-/** The start of a stage: its name, and on a terminal the list of all stages. */
-function stage(voice: Voice, stages: readonly string[], at: number, takes: string | null): void {
-  const estimate = takes === null ? "" : `, ${takes.startsWith("under ") ? "" : "about "}${takes}`;
-  const text = `Stage ${at + 1} of ${stages.length}: ${stages[at]}${estimate}.`;
-  if (voice.json) note(voice, text);
-  else {
-    const { stderr, env } = io();
-    const { live, width } = terminalOf(stderr, env);
-    const drawn = { width: width(), colour: !env.NO_COLOR };
-    if (live && !voice.quiet) stderr.write(`\n${stageList(stages, at, drawn).join("\n")}\n`);
-    printMessage(voice, text);
-  }
 }
 
 const NEXT = /^(Next|then|or|Undo): /;
@@ -133,19 +91,38 @@ const VIEWS: { readonly [K in keyof Lists]: (items: AsyncIterable<Lists[K]>) => 
 
 export function sinkOf(args: Voice & At): Sink {
   return {
-    report: (text) => printMessage(args, text),
+    report: (text) => report(args, text),
     result: (text) => printResult(args, text),
     note: (text) => note(args, text),
-    stage: (stages, at, takes) => stage(args, stages, at, takes),
+    /** On a terminal also the list of all stages. */
+    stage(stages, at, takes) {
+      const about = takes?.startsWith("under ") === false ? "about " : "";
+      const estimate = takes === null ? "" : `, ${about}${takes}`;
+      const text = `Stage ${at + 1} of ${stages.length}: ${stages[at]}${estimate}.`;
+      if (args.json) return note(args, text);
+      const { stderr, env } = io();
+      const { live, width } = terminalOf(stderr, env);
+      const drawn = { width: width(), colour: !env.NO_COLOR };
+      if (live && !args.quiet) stderr.write(`\n${stageList(stages, at, drawn).join("\n")}\n`);
+      report(args, text);
+    },
     ...questions(args.yes === true),
-    async list(of, items, step) {
-      const progress = step && progressOf(step.title, step.machines, args);
+    list(of, items, step) {
       const print = () => printDone(VIEWS[of](items), args);
-      await (step && progress ? pulsing(step.title, progress.pulse, print) : print());
-      progress?.done(step?.summary() ?? "", isInterrupted());
+      if (step === undefined) return print();
+      return withProgress([step.title, step.machines, step.summary], args, print);
     },
     several: (...list) => several(args, ...list),
-    during: (title, machines, work, summary) => inStage(title, machines, args, work, summary),
+    /** listr2 draws the stage on a terminal. Nothing else may print. */
+    during(title, machines, work, summary) {
+      const { stderr, env } = io();
+      const step = [title, machines, summary] as const;
+      const run = (draw?: (text: string) => void) =>
+        withProgress(step, args, ({ at, expect }) => work(at, expect), draw);
+      return args.quiet || args.json || !terminalOf(stderr, env).live
+        ? run()
+        : drawStage(stderr, title, run, isInterrupted);
+    },
   };
 }
 
@@ -261,7 +238,7 @@ export function note(voice: Pick<Voice, "json">, text: string): void {
 }
 
 /** A summary: part of the result in a table, otherwise on stderr. */
-export function printResult(how: FormatOptions & Pick<Voice, "json">, text: string): void {
+function printResult(how: FormatOptions & Pick<Voice, "json">, text: string): void {
   if (how.format === "table") {
     log("said", { text });
     printLines(text);

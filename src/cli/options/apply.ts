@@ -1,7 +1,14 @@
 import { POWER_MAX_AGE } from "../../model/power.ts";
 import { type Declared, flag, list, number, program, string } from "./declared.ts";
-import { listOptions, listOptionsWithoutAll } from "./format.ts";
-import { common, meaning, NOVA_DATABASES, nodeOption, TARGET } from "./shared.ts";
+import {
+  common,
+  listOptions,
+  listOptionsWithoutAll,
+  meaning,
+  NOVA_DATABASES,
+  nodeOption,
+  TARGET,
+} from "./shared.ts";
 
 /** For commands that change Nova's rows. */
 const WATCH = ["watch", "allow-running-compute", "allow-queued-requests"] as const;

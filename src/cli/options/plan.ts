@@ -1,8 +1,16 @@
 import { VERDICTS } from "../../model/power.ts";
 import { releaseNames } from "../../run/files/load-tables.ts";
 import { type Declared, flag, list, number, perHost, string } from "./declared.ts";
-import { listOptions, matchOption } from "./format.ts";
-import { common, meaning, NOVA_DATABASES, nodeOption, type SHARED, TARGET } from "./shared.ts";
+import {
+  common,
+  listOptions,
+  matchOption,
+  meaning,
+  NOVA_DATABASES,
+  nodeOption,
+  type SHARED,
+  TARGET,
+} from "./shared.ts";
 
 const PACE = { inFlight: 256, rate: 400, deadline: 60 } as const;
 

@@ -1,6 +1,5 @@
 import { argument, type Declared, flag, string } from "./declared.ts";
-import { formatOptions, listOptions } from "./format.ts";
-import { ALL_ROWS, common, meaning } from "./shared.ts";
+import { ALL_ROWS, common, formatOptions, listOptions, meaning } from "./shared.ts";
 
 export const INSPECTION = {
   status: {

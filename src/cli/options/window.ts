@@ -11,9 +11,17 @@ import {
   perHost,
   string,
 } from "./declared.ts";
-import { listOptions, matchOption } from "./format.ts";
 import { PLANNING } from "./plan.ts";
-import { common, meaning, NOVA_DATABASES, needed, nodeOption, TARGET } from "./shared.ts";
+import {
+  common,
+  listOptions,
+  matchOption,
+  meaning,
+  NOVA_DATABASES,
+  needed,
+  nodeOption,
+  TARGET,
+} from "./shared.ts";
 
 /** Options of a stage, without their defaults, which the stage itself sets. */
 function of({ command, options = {} }: Declared, names: readonly string[]): OptionTable {

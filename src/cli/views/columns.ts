@@ -18,44 +18,36 @@ import { faultsView, verdictsView } from "./verify.ts";
 
 async function* none(): AsyncGenerator<never> {}
 
-function ofMachines(view: View): View {
-  return withMachines(view, () => null);
-}
-
-const VERDICTS = ofMachines(verdictsView([]));
-const STATES = ofMachines(loggedView([]));
-const SNAPSHOT = ofMachines(snapshotView([]));
-const MACHINES = ofMachines(machinesView([]));
 const POWER = powerView([], new Map());
 const SKIPPED: View = { columns: SKIPPED_ROWS, rows: [] };
 
 /** The lists of each command, without rows. */
 const LISTS: { readonly [command: string]: readonly View[] } = {
-  extract: [SNAPSHOT],
-  plan: [MACHINES],
+  extract: [snapshotView([])],
+  plan: [machinesView([])],
   check: [checksView([])],
   power: [POWER],
   config: [settingsView([])],
   show: [
-    ...[MACHINES, SNAPSHOT, POWER, movesView([]), novaStepsView(none(), none())],
+    ...[machinesView([]), snapshotView([]), POWER, movesView([]), novaStepsView(none(), none())],
     ...[journalView([]), logView([]), windowView([])],
   ],
   "host list": [ownersView([])],
   "host plan": [movesView([])],
   "host takeover": [movesView([])],
-  "host verify": [VERDICTS],
+  "host verify": [verdictsView([])],
   "node list": [adoptableView(none(), true)],
   "node list --spares": [sparesView([], true)],
   "node manage": [managedView([])],
   "node unmanage": [SKIPPED],
   "node switchover": [stepsView([]), differencesView([])],
   rehearse: [rehearsalView([])],
-  apply: [VERDICTS],
-  verify: [VERDICTS, STATES, faultsView([])],
-  boot: [ofMachines(bootView([]))],
-  handover: [STATES],
-  finish: [ofMachines(guardsView([])), STATES],
-  rollback: [ofMachines(undoView([])), SKIPPED],
+  apply: [verdictsView([])],
+  verify: [verdictsView([]), loggedView([]), faultsView([])],
+  boot: [bootView([])],
+  handover: [loggedView([])],
+  finish: [guardsView([]), loggedView([])],
+  rollback: [undoView([]), SKIPPED],
   window: [windowView([])],
   explain: [codesView()],
 };
@@ -70,8 +62,9 @@ export function checkColumns(
     spares = false,
   }: Pick<FormatOptions, "match" | "column" | "sortColumn"> & { readonly spares?: boolean },
 ): void {
-  const lists = (LISTS[spares ? `${command} --spares` : command] ?? []).map(
-    ({ columns }) => columns,
+  const views = LISTS[spares ? `${command} --spares` : command] ?? [];
+  const lists = views.map((view) =>
+    view === POWER ? view.columns : withMachines(view, () => null).columns,
   );
   if (lists.length === 0) return;
   const all = [...new Set(lists.flat())];

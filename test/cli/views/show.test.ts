@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import yargs from "yargs";
-import { formatOptions } from "../../../src/cli/options/format.ts";
+import { formatOptions } from "../../../src/cli/options/shared.ts";
 import { codesView, exitName, explain, sitePieces } from "../../../src/cli/views/explain.ts";
 import { severalLines } from "../../../src/cli/views/several.ts";
 import { novaStepsView } from "../../../src/cli/views/show.ts";

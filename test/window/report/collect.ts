@@ -1,5 +1,5 @@
 import { Writable } from "node:stream";
-import { formatOptions } from "../../../src/cli/options/format.ts";
+import { formatOptions } from "../../../src/cli/options/shared.ts";
 import { writeAll } from "../../../src/cli/print/out.ts";
 import type { Json } from "../../../src/lib/json.ts";
 import type { FormatOptions, Screen } from "../../../src/lib/table/format.ts";

@@ -9,8 +9,7 @@ import {
   program,
   string,
 } from "../declared.ts";
-import { listOptions, listOptionsWithoutAll } from "../format.ts";
-import { common, needed } from "../shared.ts";
+import { common, listOptions, listOptionsWithoutAll, needed } from "../shared.ts";
 
 const NOVA_BM = {
   "nova-bm-db": string("nova_bm: URL without password, file:PATH, env:NAME or conf:PATH"),

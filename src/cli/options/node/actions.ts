@@ -1,6 +1,5 @@
 import { argument, type Declared, flag, list, number, program, string } from "../declared.ts";
-import { listOptionsWithoutAll } from "../format.ts";
-import { common, meaning } from "../shared.ts";
+import { common, listOptionsWithoutAll, meaning } from "../shared.ts";
 
 const IRONIC = common("ironic-url", "os-cloud", "os-cacert", "insecure", "api-timeout");
 

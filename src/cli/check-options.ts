@@ -1,6 +1,6 @@
 import { MigrationError } from "../lib/error.ts";
 import { didYouMean, nearest } from "../lib/table/match.ts";
-import { CONNECTIONS, kebab } from "../run/next.ts";
+import { kebab, OPTIONS } from "../run/next.ts";
 import { isSpecified } from "./connections.ts";
 import { io } from "./io.ts";
 import {
@@ -63,7 +63,7 @@ export function checkCombination(
   if (fault === null) return;
   const [text, names, usual] = fault;
   const [fix = usual] = names.flatMap((name) => declared.fixes?.[name] ?? []);
-  throw new MigrationError("N2I-E100", text, { fix });
+  throw new MigrationError("N2I-E100", text, fix === undefined ? {} : { fix });
 }
 
 /** `a, b and c`. */
@@ -75,7 +75,7 @@ function listOf(names: readonly string[], joint: "and" | "or"): string {
 function faultOf(
   declared: Declared,
   args: { readonly [name: string]: unknown },
-): readonly [text: string, names: readonly string[], fix: string] | null {
+): readonly [text: string, names: readonly string[], fix?: string] | null {
   const { exclude = [], oneOf = [], implies = [], differ = [] } = declared;
   const all: OptionTable = { ...everyCommand, ...declared.options };
   const command = nameOf(declared);
@@ -93,7 +93,9 @@ function faultOf(
     return [`${long(empty)} needs a value`, [empty], `Add the value. ${help}`];
   if (missing.length > 0) {
     const names = listOf(missing.map(long), "and");
-    const inFile = missing.filter((name) => name === "run" || CONNECTIONS.includes(name)).map(long);
+    const inFile = missing
+      .filter((name) => name === "run" || OPTIONS.connections.includes(name))
+      .map(long);
     const or = inFile.length > 0 ? `, or set ${listOf(inFile, "and")} in nova2ironic.yaml` : "";
     return [`${command} needs ${names}`, missing, `Run ${command} with ${names}${or}. ${help}`];
   }
@@ -125,6 +127,8 @@ function faultOf(
       `Change one of them. ${help}`,
     ];
   for (const [name, is] of Object.entries(all)) {
+    if (Array.isArray(args[name]) && is.array !== true)
+      return [`--${name} is specified more than once`, [name]];
     // yargs reads an empty value as 0.
     const values = is.type === "number" && isBlank(name) ? [Number.NaN] : [args[name] ?? []].flat();
     for (const value of values) {

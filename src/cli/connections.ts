@@ -2,19 +2,12 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import {
   absolute,
-  BACKENDS,
-  CALLED,
-  CONNECTIONS,
   camel,
-  FOR_ALL,
-  IMAGES,
   isUnusedDecision,
-  LOCATIONS,
-  NOVA_OPTIONS,
+  OPTIONS,
   otherLocation,
   PLANNED_FOR,
-  TARGET,
-  WITH_NOVA,
+  savedName,
 } from "../run/next.ts";
 import { type Connection, processContext } from "../run/process-context.ts";
 import { type Io, io } from "./io.ts";
@@ -24,7 +17,7 @@ import { printNotice } from "./print/events.ts";
 const NAME = "nova2ironic.yaml";
 const VARIABLE = "NOVA2IRONIC_CONFIG";
 
-const CLOUD: readonly string[] = TARGET.filter((option) => option !== "ironic-db");
+const CLOUD: readonly string[] = OPTIONS.target.filter((option) => option !== "ironic-db");
 
 /** Commands that use Nova's databases or a cloud login for another purpose. */
 const NOTHING_FOR: readonly string[] = ["config", "status"];
@@ -42,10 +35,10 @@ export async function addConnections(
   usual: object = {},
 ): Promise<void> {
   const options = Object.keys(declared.options ?? {});
-  if (!options.some((name) => name === "run" || CONNECTIONS.includes(name))) return;
+  if (!options.some((name) => name === "run" || OPTIONS.connections.includes(name))) return;
   const path = fileOf(args);
   const isSilent = (option: string) => args[option] === undefined || option in usual;
-  const specified = LOCATIONS.filter((name) => isSpecified(args, name));
+  const specified = OPTIONS.locations.filter((name) => isSpecified(args, name));
   const isExplicit = specified.length > 0;
   if (path !== null) {
     const { readConnections } = await import("../run/connections.ts");
@@ -103,7 +96,9 @@ function fill(
   }
   if (args.quiet === true || (found.length === 0 && without === "")) return;
   // A saved decision is always printed.
-  const listed = isExplicit ? found : found.filter(([option]) => !CONNECTIONS.includes(option));
+  const listed = isExplicit
+    ? found
+    : found.filter(([option]) => !OPTIONS.connections.includes(option));
   const details = [namesOf(listed), without].filter((text) => text !== "").join("; ");
   const text = `Connections: ${file}${details === "" ? "" : `: ${details}`}`;
   if (reported.get(io())?.has(text)) return;
@@ -125,7 +120,7 @@ function fillable(
   const name = nameOf(declared);
   const { exclude = [], implies = [] } = declared;
   const found = Object.entries(declared.options ?? {}).flatMap(([option, is]) => {
-    const raw = connections.get(CALLED[name]?.[option] ?? option);
+    const raw = connections.get(savedName(name, option));
     const value = raw === undefined ? null : asDeclared(is, raw);
     return value === null || !fills(option) ? [] : [[option, value] as const];
   });
@@ -187,7 +182,8 @@ function fileOptions(
   const command = nameOf(declared);
   // `check` reads the images of the cloud, so the cloud is not another connection to Ironic there.
   const elsewhere =
-    command !== "check" && [...BACKENDS, "from-catalog"].some((name) => isSpecified(args, name));
+    command !== "check" &&
+    [...OPTIONS.backends, "from-catalog"].some((name) => isSpecified(args, name));
   const rows = connections.has("ironic-db") && !elsewhere;
   // Options of the file are not combined with another Nova database.
   const alone =
@@ -196,11 +192,13 @@ function fileOptions(
     isOther(args, "nova-db", connections);
   const exclusions = [args.without ?? []].flat().map(String);
   // `--without nova-db` excludes all options of Nova.
-  const without = exclusions.includes("nova-db") ? [...exclusions, ...WITH_NOVA] : exclusions;
-  const images = IMAGES.some((name) => isSpecified(args, name));
+  const without = exclusions.includes("nova-db")
+    ? [...exclusions, ...OPTIONS.withNova]
+    : exclusions;
+  const images = OPTIONS.images.some((name) => isSpecified(args, name));
   return (option) => {
     if (option === "run") return true;
-    if (without.includes(option) || (images && IMAGES.includes(option))) return false;
+    if (without.includes(option) || (images && OPTIONS.images.includes(option))) return false;
     if (isUnusedDecision(command, option)) return false;
     // If nova.conf is given, `config` reports nothing about conductors.
     if (option === "ironic-conf" && command === "config")
@@ -210,7 +208,7 @@ function fileOptions(
     if (command === "rehearse") return option === "key-file";
     if (option === "placement-db" && command === "plan") return isSpecified(args, "propose-site");
     if (option === "placement-db" && !connections.has("nova-db")) return false;
-    if (WITH_NOVA.includes(option)) return !alone;
+    if (OPTIONS.withNova.includes(option)) return !alone;
     if (CLOUD.includes(option)) return !elsewhere && (!rows || command === "check");
     return !(elsewhere && option === "ironic-db");
   };
@@ -231,12 +229,11 @@ function optionsOfRun(
   const command = nameOf(declared);
   if (command === "rollback") {
     // Rollback without Ironic reverts Nova's rows after Ironic was deleted.
-    const [by] = specified.filter((name) => NOVA_OPTIONS.includes(name));
-    const target: readonly string[] = TARGET;
-    const alone = by !== undefined && !BACKENDS.some((name) => isSpecified(args, name));
+    const [by] = specified.filter((name) => OPTIONS.nova.includes(name));
+    const alone = by !== undefined && !OPTIONS.backends.some((name) => isSpecified(args, name));
     return {
       reason: `because only --${by} is specified`,
-      isIgnored: (option) => alone && target.includes(option),
+      isIgnored: (option) => alone && OPTIONS.target.includes(option),
     };
   }
   const other = PLANNED_FOR.includes(command)
@@ -244,7 +241,7 @@ function optionsOfRun(
     : otherLocation(connections, (name) => isOther(args, name, connections));
   return {
     reason: `because --${other ?? "nova-db"} differs from the run`,
-    isIgnored: (option) => other !== null && !FOR_ALL.includes(option),
+    isIgnored: (option) => other !== null && !OPTIONS.inherited.includes(option),
   };
 }
 
@@ -263,11 +260,11 @@ async function withoutNova(
   run: unknown,
 ): Promise<(option: string) => boolean> {
   const isRequested =
-    !["apply", "verify"].includes(command) || NOVA_OPTIONS.some((name) => isSpecified(args, name));
+    !["apply", "verify"].includes(command) || OPTIONS.nova.some((name) => isSpecified(args, name));
   if (isRequested || typeof run !== "string") return () => false;
   const { plansNova } = await import("../run/saved-options.ts");
   const without = !(await plansNova(resolve(io().cwd(), run)));
-  return (option) => without && NOVA_OPTIONS.includes(option);
+  return (option) => without && OPTIONS.nova.includes(option);
 }
 
 /** One value or several, as the option needs; null for several if it accepts one. */

@@ -6,7 +6,7 @@ import { MigrationError } from "../lib/error.ts";
 import { didYouMean, nearest } from "../lib/table/match.ts";
 import { CHECK_STATUS } from "../model/check.ts";
 import { topics } from "../run/files/manual.ts";
-import { kebab, nextCommand } from "../run/next.ts";
+import { nextCommand } from "../run/next.ts";
 import { VERSION } from "../run/version.ts";
 import {
   actionsOf,
@@ -165,7 +165,6 @@ async function command(argv: readonly string[]): Promise<void> {
     .demandCommand(1, NO_COMMAND)
     .recommendCommands()
     .strict()
-    .check((args) => checkRepeated(program, args))
     .version(VERSION)
     .alias("help", "h")
     .hide("help")
@@ -255,19 +254,6 @@ function translatedMessage(command: string, fault: string): readonly [text: stri
 
 function declarationOf(name: string): string {
   return declaredCommands().find((one) => nameOf(one) === name)?.command ?? name;
-}
-
-/** Refuses two values for an option that accepts one. */
-function checkRepeated(program: object, args: { readonly [option: string]: unknown }): true {
-  // The options that may be repeated: internal in yargs 18.
-  const { getOptions } = program as { getOptions: () => { readonly array: readonly string[] } };
-  const lists = new Set(getOptions.call(program).array);
-  for (const [option, value] of Object.entries(args)) {
-    const name = kebab(option);
-    if (Array.isArray(value) && name.length > 1 && !lists.has(name))
-      throw new MigrationError("N2I-E100", `--${name} is specified more than once`);
-  }
-  return true;
 }
 
 /** `://user:password@`. A port that is followed by a path is not a password. */

@@ -2,57 +2,62 @@ import { resolve } from "node:path";
 import { shellArgument } from "../lib/text.ts";
 import { processContext } from "./process-context.ts";
 
-/** Connection options of Ironic. */
-export const TARGET: readonly string[] = [
-  ...["ironic-db", "via", "os-cloud", "ironic-url", "os-cacert", "insecure", "api-timeout"],
-];
-export const BACKENDS: readonly string[] = ["ironic-db", "via", "os-cloud", "ironic-url"];
-/** Databases of Nova. */
-export const NOVA_OPTIONS: readonly string[] = ["nova-db", "nova-api-db", "placement-db"];
-
-/** Options of deploy images in flavors, which are given together. */
-export const IMAGES: readonly string[] = ["flavor-images", "deploy-kernel", "deploy-ramdisk"];
-/** Options that need Nova's database. */
-export const WITH_NOVA: readonly string[] = [...NOVA_OPTIONS, "compute-host", ...IMAGES, "flavor"];
-
-/** Options with a location, as in mappings/schema/connections.schema.json. */
-export const CONNECTIONS: readonly string[] = [
-  ...["nova-bm-db", ...NOVA_OPTIONS, ...TARGET, "nova-conf", "tftp-root", "conductor-tftp-root"],
-  ...["site", "key-file", "ironic-release", "conductor-ipmitool", "conductor-log"],
-  ...["compute-log", "compute-host", "ironic-conf"],
-];
-/** Databases and services. A command line with another one inherits no options of the run. */
-export const LOCATIONS: readonly string[] = ["nova-bm-db", ...BACKENDS, ...NOVA_OPTIONS];
-/** Options that such a command line inherits anyway. */
-export const FOR_ALL: readonly string[] = [
-  ...["site", "key-file", "ironic-release", "conductor-ipmitool", ...TARGET, "nova-bm-db"],
-];
-/** Commands that compare a database with the plan. They refuse another database. */
-export const PLANNED_FOR: readonly string[] = [
-  ...["apply", "verify", "boot", "handover", "finish", "retire", "rollback"],
-];
+const BACKENDS = ["ironic-db", "via", "os-cloud", "ironic-url"];
+const TARGET = [...BACKENDS, "os-cacert", "insecure", "api-timeout"];
+const NOVA = ["nova-db", "nova-api-db", "placement-db"];
+const IMAGES = ["flavor-images", "deploy-kernel", "deploy-ramdisk"];
 
 /** Options of `run` for its stages. */
 export const FOR_STAGES = {
   power: ["rate"],
   plan: [
-    ...["flavor-images", "deploy-kernel", "deploy-ramdisk", "flavor", "allow-pairing"],
-    ...["allow-other-nodes", "max-unreachable", "record-power"],
+    ...IMAGES,
+    "flavor",
+    "allow-pairing",
+    "allow-other-nodes",
+    "max-unreachable",
+    "record-power",
   ],
   handover: ["per-minute"],
-} as const;
+};
 
 /** Options that a run saves as decisions, by command. */
-export const DECISIONS: { readonly [command: string]: readonly string[] | undefined } = {
+const DECISIONS: { readonly [command: string]: readonly string[] | undefined } = {
   power: [...FOR_STAGES.power, "in-flight", "deadline"],
   plan: FOR_STAGES.plan,
   handover: FOR_STAGES.handover,
   run: Object.values(FOR_STAGES).flat(),
   host: ["tftp-from", "root-uuid", "my-ip"],
 };
-export const ALL_DECISIONS: ReadonlySet<string> = new Set(
-  Object.values(DECISIONS).flatMap((names = []) => names),
-);
+
+/** Names of options by use. */
+export const OPTIONS = {
+  /** The backend of Ironic, and all connection options of Ironic. */
+  ...{ backends: BACKENDS, target: TARGET },
+  /** Databases of Nova, and options that need Nova's database. */
+  ...{ nova: NOVA, withNova: [...NOVA, "compute-host", ...IMAGES, "flavor"] },
+  /** Deploy images in flavors, which are given together. */
+  images: IMAGES,
+  /** Options with a location, as in mappings/schema/connections.schema.json. */
+  connections: [
+    ...["nova-bm-db", ...NOVA, ...TARGET, "nova-conf", "tftp-root", "conductor-tftp-root"],
+    ...["site", "key-file", "ironic-release", "conductor-ipmitool", "conductor-log"],
+    ...["compute-log", "compute-host", "ironic-conf"],
+  ],
+  /** Databases and services. A command line with another one inherits no options of the run. */
+  locations: ["nova-bm-db", ...BACKENDS, ...NOVA],
+  /** Options that such a command line inherits anyway. */
+  inherited: [
+    ...["site", "key-file", "ironic-release", "conductor-ipmitool", ...TARGET, "nova-bm-db"],
+  ],
+  decisions: new Set(Object.values(DECISIONS).flatMap((names = []) => names)),
+  decisionsOf: (command: string) => DECISIONS[command] ?? [],
+};
+
+/** Commands that compare a database with the plan. They refuse another database. */
+export const PLANNED_FOR: readonly string[] = [
+  ...["apply", "verify", "boot", "handover", "finish", "retire", "rollback"],
+];
 
 /**
  * An option whose database or service differs from the saved one. The options of Ironic's location
@@ -65,23 +70,23 @@ export function otherLocation(
 ): string | null {
   const ironic = BACKENDS.some((name) => saved.has(name));
   const isSaved = (name: string): boolean => saved.has(name) || (ironic && BACKENDS.includes(name));
-  return LOCATIONS.find((name) => isSaved(name) && isOther(name)) ?? null;
+  return OPTIONS.locations.find((name) => isSaved(name) && isOther(name)) ?? null;
 }
 
 /** Whether an option is a decision that this command does not read from the run. */
 export function isUnusedDecision(command: string, option: string): boolean {
   const isUsed =
     Object.hasOwn(FOR_STAGES, command) && DECISIONS[command]?.includes(option) === true;
-  return ALL_DECISIONS.has(option) && !isUsed;
+  return OPTIONS.decisions.has(option) && !isUsed;
 }
 
 /** Options of boot that select a tree, because conductors may have different trees. */
 export const TREE: readonly string[] = ["tftp-root", "from", "served-as", "node"];
 
-/** Options with another name in a file of connections. */
-export const CALLED: {
-  readonly [command: string]: { readonly [option: string]: string } | undefined;
-} = { boot: { "tftp-root": "conductor-tftp-root" } };
+/** The name of an option in a file of connections. */
+export function savedName(command: string, option: string): string {
+  return command === "boot" && option === "tftp-root" ? "conductor-tftp-root" : option;
+}
 
 export type NextCommand =
   | ("extract" | "power" | "plan" | "apply" | "verify" | "status" | "run" | "handover")

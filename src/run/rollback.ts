@@ -67,13 +67,10 @@ export function rollbackOf<Found, Job>(
   { run: path, all, node = [] }: RollbackOptions,
   stepsOf: (sink: Sink, preview: boolean) => RollbackSteps<Found, Job>,
 ): Rollback {
-  const found = async (
-    run: RunFolder,
-    { find, nothing }: RollbackSteps<Found, Job>,
-    sink: Sink,
-  ) => {
-    const one = await find(run, (await readJournal(run)).entries);
-    if (one === null) sink.result(`Rollback: ${nothing}.`);
+  const isServed = SERVED.includes(about.kind);
+  const found = async (run: RunFolder, steps: RollbackSteps<Found, Job>, sink: Sink) => {
+    const one = await steps.find(run, (await readJournal(run)).entries);
+    if (one === null) sink.result(`Rollback: ${steps.nothing}.`);
     return one;
   };
   return {
@@ -83,7 +80,7 @@ export function rollbackOf<Found, Job>(
       return inRun(path, "rollback", about, async (run) => {
         const one = await found(run, steps, sink);
         if (one === null) return null;
-        if (SERVED.includes(about.kind)) await refuseCopy(run);
+        if (isServed) await refuseCopy(run);
         else await checkWindow(run, "rollback");
         return closing(async (keep) => {
           const job = await steps.open(one, keep);
@@ -106,7 +103,7 @@ export function rollbackOf<Found, Job>(
           await steps.summary?.(job, counts);
         });
       };
-      if (!SERVED.includes(about.kind)) return inRun(path, "rollback", about, work);
+      if (!isServed) return inRun(path, "rollback", about, work);
       const run = await openRun(path, { create: false });
       await checkKind(run, about, "rollback");
       return work(run);

@@ -9,22 +9,14 @@ import { MANIFEST, PLAN } from "./files/plan-folder.ts";
 import { type RunFolder, readNote, writeNote } from "./files/run-folder.ts";
 import { readDocument } from "./files/yaml-file.ts";
 import {
-  ALL_DECISIONS,
   absolute,
-  BACKENDS,
-  CALLED,
-  CONNECTIONS,
   camel,
-  DECISIONS,
-  FOR_ALL,
   FOR_STAGES,
-  IMAGES,
-  LOCATIONS,
   type NextCommand,
-  NOVA_OPTIONS,
+  OPTIONS,
   otherLocation,
   PLANNED_FOR,
-  TARGET,
+  savedName,
   withoutSecret,
 } from "./next.ts";
 import { type Connection, processContext } from "./process-context.ts";
@@ -77,8 +69,8 @@ async function writeSaved({ path }: RunFolder, options: Saved): Promise<void> {
   const line = ([option, value]: readonly [string, Connection]): string =>
     `${option.replaceAll("-", "_")}: ${JSON.stringify(value)}\n`;
   const all = [...options];
-  const decisions = all.filter(([option]) => ALL_DECISIONS.has(option));
-  const locations = all.filter(([option]) => !ALL_DECISIONS.has(option));
+  const decisions = all.filter(([option]) => OPTIONS.decisions.has(option));
+  const locations = all.filter(([option]) => !OPTIONS.decisions.has(option));
   const section = decisions.length === 0 ? "" : SECTION;
   const lines = [...locations.map(line), section, ...decisions.map((one) => `  ${line(one)}`)];
   await writeAtomic(path, FILE, `${HEAD}${lines.join("")}`);
@@ -107,11 +99,14 @@ export async function saveOptions(
   // Rollback of a load needs Nova's databases, regardless of the current ones.
   const journal = await orNull(readJournal(run));
   const isStarted = journal === null || journal.entries.length > 0;
-  const isNeededBack = (option: string): boolean => isStarted && NOVA_OPTIONS.includes(option);
+  const isNeededBack = (option: string): boolean => isStarted && OPTIONS.nova.includes(option);
   const retained = [...before].filter(
     ([option]) =>
-      (!isElsewhere || FOR_ALL.includes(option) || isSource(option) || isNeededBack(option)) &&
-      !(IMAGES.includes(option) && IMAGES.some((name) => now.has(name))),
+      (!isElsewhere ||
+        OPTIONS.inherited.includes(option) ||
+        isSource(option) ||
+        isNeededBack(option)) &&
+      !(OPTIONS.images.includes(option) && OPTIONS.images.some((name) => now.has(name))),
   );
   const saved = new Map(overlaid(new Map(retained), fileFor(command, now)));
   for (const option of dropped) saved.delete(option);
@@ -124,13 +119,13 @@ function fileFor(command: NextCommand, now: Saved): Saved {
   const { connections } = processContext();
   const isHostOrNode = command === "host" || command === "node";
   if (isHostOrNode || isOtherLocation(now, connections)) return new Map();
-  return new Map([...connections].filter(([option]) => CONNECTIONS.includes(option)));
+  return new Map([...connections].filter(([option]) => OPTIONS.connections.includes(option)));
 }
 
 /** Replaces Ironic's location as a whole. */
 function overlaid(under: Saved, over: Saved): Saved {
-  const hasTarget = BACKENDS.some((option) => over.has(option));
-  const retained = [...under].filter(([option]) => !(hasTarget && TARGET.includes(option)));
+  const hasTarget = OPTIONS.backends.some((option) => over.has(option));
+  const retained = [...under].filter(([option]) => !(hasTarget && OPTIONS.target.includes(option)));
   return new Map([...retained, ...over]);
 }
 
@@ -140,10 +135,10 @@ function optionsToSave(command: NextCommand, args: object) {
   const now = new Map<string, Connection>();
   // A location with --without stays in the run. A decision is removed.
   const without = [values.get("without") ?? []].flat().map(String);
-  const dropped = without.filter((option) => !LOCATIONS.includes(option));
-  for (const option of new Set([...CONNECTIONS, ...(DECISIONS[command] ?? [])])) {
+  const dropped = without.filter((option) => !OPTIONS.locations.includes(option));
+  for (const option of new Set([...OPTIONS.connections, ...OPTIONS.decisionsOf(command)])) {
     const value = values.get(camel(option));
-    const name = CALLED[command]?.[option] ?? option;
+    const name = savedName(command, option);
     if (value === false || (value !== undefined && value === USUAL.get(option))) dropped.push(name);
     else if (isConnection(value)) now.set(name, absoluteOf(name, value));
   }
@@ -224,7 +219,7 @@ function asWritten(text: string): Saved | null {
   for (const line of lines) {
     const [, key = "", value = ""] = /^([a-z_]+): (.+)$/.exec(line) ?? [];
     const option = key.replaceAll("_", "-");
-    const isSavedOption = CONNECTIONS.includes(option) || ALL_DECISIONS.has(option);
+    const isSavedOption = OPTIONS.connections.includes(option) || OPTIONS.decisions.has(option);
     const parsed: unknown = parsedJson(value);
     if (!isSavedOption || options.has(option) || !isConnection(parsed)) return null;
     options.set(option, parsed);

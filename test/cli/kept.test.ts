@@ -3,7 +3,7 @@ import { appendFileSync, chmodSync, readFileSync, statSync, writeFileSync } from
 import { join } from "node:path";
 import { test } from "node:test";
 import { packageRoot } from "../../src/run/files/package-root.ts";
-import { CONNECTIONS } from "../../src/run/next.ts";
+import { OPTIONS } from "../../src/run/next.ts";
 import { assertRefusal, refused, run, runs } from "../hostile/cli.ts";
 import { type Deployment, deployFiles, privateFolder } from "../hostile/deployment.ts";
 import { SMALL } from "../hostile/fleet.ts";
@@ -206,5 +206,8 @@ test("a run may keep whatever the file of connections may say", () => {
   const keys = Object.keys(properties).filter(
     (key) => !/^(\$schema|format|run|decisions)$/.test(key),
   );
-  assert.deepEqual(keys.map((key) => key.replaceAll("_", "-")).toSorted(), CONNECTIONS.toSorted());
+  assert.deepEqual(
+    keys.map((key) => key.replaceAll("_", "-")).toSorted(),
+    OPTIONS.connections.toSorted(),
+  );
 });

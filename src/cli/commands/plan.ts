@@ -48,8 +48,6 @@ export function novaRequest(args: NovaArgs): NovaRequest | null {
   return { computeHosts, flavors: { images, selected: new Set(flavor ?? []) } };
 }
 
-export const commands = { plan: planCommand };
-
 interface PlanArgs extends ListArgs, NovaArgs, PlanCommandOptions {
   readonly diff?: string;
   readonly allRows: boolean;
@@ -58,59 +56,54 @@ interface PlanArgs extends ListArgs, NovaArgs, PlanCommandOptions {
   readonly detailedExitcode: boolean;
 }
 
-async function planCommand(args: PlanArgs): Promise<void> {
-  const sink = sinkOf(args);
-  const request = { nova: novaRequest(args), ipmitool: ipmitoolOf(args.conductorIpmitool) };
-  const lines = createLines(args.allRows);
-  const made = await plan(args, request, sink, lines.add);
-  const { nova, counts, foreignNodes, path } = made;
-  const { match } = args;
-  if (match !== undefined)
-    await printMachines(machinesView(each((await openPlan(path)).lines())), {
-      format: "table",
-      run: args.run,
-      match,
-    });
-  printLines(
-    [
-      renderHeader(made.header, made.conductors),
-      ...(match === undefined ? lines.text(counts, made.late, widthOf({ format: "table" })) : []),
-      ...(lines.short() && match === undefined ? [`All: ${EVERY.plan(args)}`] : []),
-      renderCounts(counts),
-      ...(nova === null ? [] : [renderNovaCounts(nova)]),
-    ].join("\n"),
-  );
-  if (args.diff !== undefined) {
-    const { header, lines } = await openPlan(path);
-    await printDiff({ origins: header.origins, lines }, args.diff, args.allRows);
-  }
-  if (made.proposal !== null) sink.report(writeProposal(args, made.proposal));
-  if (foreignNodes !== null)
-    sink.report(
-      `${foreignNodes}: apply will refuse to run. To allow them, use plan --allow-other-nodes.`,
+export const commands = {
+  async plan(args: PlanArgs) {
+    const sink = sinkOf(args);
+    const request = { nova: novaRequest(args), ipmitool: ipmitoolOf(args.conductorIpmitool) };
+    const lines = createLines(args.allRows);
+    const made = await plan(args, request, sink, lines.add);
+    const { nova, counts, foreignNodes, path } = made;
+    const { match } = args;
+    if (match !== undefined)
+      await printMachines(machinesView(each((await openPlan(path)).lines())), {
+        format: "table",
+        run: args.run,
+        match,
+      });
+    printLines(
+      [
+        renderHeader(made.header, made.conductors),
+        ...(match === undefined ? lines.text(counts, made.late, widthOf({ format: "table" })) : []),
+        ...(lines.short() && match === undefined ? [`All: ${EVERY.plan(args)}`] : []),
+        renderCounts(counts),
+        ...(nova === null ? [] : [renderNovaCounts(nova)]),
+      ].join("\n"),
     );
-  if (nova === null)
+    if (args.diff !== undefined) {
+      const { header, lines } = await openPlan(path);
+      await printDiff({ origins: header.origins, lines }, args.diff, args.allRows);
+    }
+    if (made.proposal !== null) sink.report(writeProposal(args, made.proposal));
+    if (foreignNodes !== null)
+      sink.report(
+        `${foreignNodes}: apply will refuse to run. To allow them, use plan --allow-other-nodes.`,
+      );
+    if (nova === null)
+      sink.report(
+        "No Nova database was specified, so apply will refuse to run (N2I-E311) unless you pass --leave-nova. With plan --nova-db, apply watches the heartbeats of nova-compute.",
+      );
     sink.report(
-      "No Nova database was specified, so apply will refuse to run (N2I-E311) unless you pass --leave-nova. With plan --nova-db, apply watches the heartbeats of nova-compute.",
+      `Saved ${path} (sha256 ${made.sha256.slice(0, 12)}). Valid as long as source and target remain unchanged.\n${AFTER.plan(args, counts, made.header.made_from.power !== null && !requiresPower(counts))}`,
     );
-  sink.report(
-    `Saved ${path} (sha256 ${made.sha256.slice(0, 12)}). Valid as long as source and target remain unchanged.\n${AFTER.plan(args, counts, made.header.made_from.power !== null && !requiresPower(counts))}`,
-  );
-  // CI detects by this status that nothing would be loaded.
-  if (loadable(counts) === 0 && isBlockedPlan(counts)) return exitWith("empty");
-  const { hosts = 0, flavors = 0, api = 0 } = nova ?? {};
-  const rows = counts.nodes + counts.ports + hosts + flavors + api;
-  if (args.detailedExitcode && rows > 0) exitWith("differs");
-}
+    // CI detects by this status that nothing would be loaded.
+    if (loadable(counts) === 0 && isBlockedPlan(counts)) return exitWith("empty");
+    const { hosts = 0, flavors = 0, api = 0 } = nova ?? {};
+    const rows = counts.nodes + counts.ports + hosts + flavors + api;
+    if (args.detailedExitcode && rows > 0) exitWith("differs");
+  },
+};
 
-const ORDER: readonly Verdict[] = [
-  "blocked",
-  "conflict",
-  "drift",
-  "create",
-  "unchanged",
-  "skipped",
-];
+const ORDER = ["blocked", "conflict", "drift", "create", "unchanged", "skipped"] as const;
 
 /** Lines of findings and their examples that fit on a page with the other lines. */
 const PAGE = 36;
@@ -133,22 +126,19 @@ function createLines(all: boolean) {
   const examples = new Map<string, (readonly string[])[]>();
   let machines = 0;
   const isComplete = (): boolean => all || machines <= SCREENFUL;
-  const note = (finding: Finding, verdict: Verdict, machine: MachineOf): void => {
-    const { code, severity, accepted: reason } = finding;
-    // A finding cannot block a machine that is skipped.
-    const resolved = verdict === "skipped" ? skipped : reason === undefined ? null : accepted;
-    if (resolved !== null) resolved[code] = (resolved[code] ?? 0) + 1;
-    if (resolved !== null || severity !== "blocks") return;
-    const some = examples.get(code) ?? [];
-    if (some.length < EXAMPLES) some.push(exampleOf(machine));
-    examples.set(code, some);
-  };
   return {
     add(machine: PlannedMachine, machineOf: MachineOf): void {
       machines += 1;
       const { verdict } = machine;
       if (isComplete()) lines.push({ verdict, text: renderLine(machine) });
-      for (const finding of machine.findings) note(finding, verdict, machineOf);
+      for (const { code, severity, accepted: reason } of machine.findings) {
+        // A finding cannot block a machine that is skipped.
+        const resolved = verdict === "skipped" ? skipped : reason === undefined ? null : accepted;
+        if (resolved !== null) resolved[code] = (resolved[code] ?? 0) + 1;
+        if (resolved !== null || severity !== "blocks") continue;
+        const some = examples.get(code) ?? [];
+        if (some.length < EXAMPLES) examples.set(code, [...some, exampleOf(machineOf)]);
+      }
     },
     short: () => !isComplete(),
     /** @param width columns of the screen */

@@ -9,8 +9,6 @@ import { journalView, logView, windowView } from "../views/records.ts";
 import { each, machinesView, novaStepsView, snapshotView } from "../views/show.ts";
 import { type ListArgs, print, printMachines } from "./shared.ts";
 
-export const commands = { show: showCommand };
-
 interface ShowArgs extends ListArgs {
   readonly file: string;
   readonly diff?: string;
@@ -19,40 +17,42 @@ interface ShowArgs extends ListArgs {
   readonly skipped: boolean;
 }
 
-async function showCommand(args: ShowArgs): Promise<void> {
-  const { file, diff, allRows } = args;
-  const artifact = await openArtifact(file, args.nova);
-  if (diff !== undefined) {
-    if (artifact.kind !== "machines")
-      throw new MigrationError(
-        "N2I-E100",
-        `--diff requires the machines of a plan, not ${WHAT[artifact.kind]}`,
-      );
-    return printDiff(artifact, diff, allRows);
-  }
-  if (args.skipped && artifact.kind !== "machines" && artifact.kind !== "moves")
-    throw new MigrationError("N2I-E100", `--skipped requires a plan, not ${WHAT[artifact.kind]}`);
-  const how = { ...args, every: EVERY.show(args), ...(args.skipped && { match: SKIPPED }) };
-  const at = { ...how, run: artifact.run };
-  switch (artifact.kind) {
-    case "snapshot":
-      return printMachines(snapshotView(each(artifact.lines())), at);
-    case "machines":
-      return printMachines(machinesView(each(artifact.lines())), at);
-    case "moves":
-      return printView(movesView(each(artifact.lines())), how);
-    case "power":
-      return printView(powerView(each(artifact.readings()), artifact.machines), how);
-    case "nova":
-      return printView(novaStepsView(artifact.steps(), artifact.findings()), how);
-    case "journal":
-      return printView(journalView(artifact.entries), how);
-    case "log":
-      return printView(logView(artifact.facts()), how);
-    case "window":
-      return printView(windowView(artifact.entries), how);
-  }
-}
+export const commands = {
+  async show(args: ShowArgs) {
+    const { file, diff, allRows } = args;
+    const artifact = await openArtifact(file, args.nova);
+    if (diff !== undefined) {
+      if (artifact.kind !== "machines")
+        throw new MigrationError(
+          "N2I-E100",
+          `--diff requires the machines of a plan, not ${WHAT[artifact.kind]}`,
+        );
+      return printDiff(artifact, diff, allRows);
+    }
+    if (args.skipped && artifact.kind !== "machines" && artifact.kind !== "moves")
+      throw new MigrationError("N2I-E100", `--skipped requires a plan, not ${WHAT[artifact.kind]}`);
+    const how = { ...args, every: EVERY.show(args), ...(args.skipped && { match: SKIPPED }) };
+    const at = { ...how, run: artifact.run };
+    switch (artifact.kind) {
+      case "snapshot":
+        return printMachines(snapshotView(each(artifact.lines())), at);
+      case "machines":
+        return printMachines(machinesView(each(artifact.lines())), at);
+      case "moves":
+        return printView(movesView(each(artifact.lines())), how);
+      case "power":
+        return printView(powerView(each(artifact.readings()), artifact.machines), how);
+      case "nova":
+        return printView(novaStepsView(artifact.steps(), artifact.findings()), how);
+      case "journal":
+        return printView(journalView(artifact.entries), how);
+      case "log":
+        return printView(logView(artifact.facts()), how);
+      case "window":
+        return printView(windowView(artifact.entries), how);
+    }
+  },
+};
 
 const SKIPPED = ["blocked", "conflict", "skipped"].map((verdict) => `Verdict=${verdict}`);
 

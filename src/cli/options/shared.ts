@@ -1,7 +1,7 @@
 import { FORMATS, type FormatOptions, QUOTES } from "../../lib/table/format.ts";
 import { WATCH_SECONDS } from "../../model/ironic/service.ts";
 import { releaseNames } from "../../run/files/load-tables.ts";
-import { ALL_DECISIONS, CONNECTIONS } from "../../run/next.ts";
+import { OPTIONS } from "../../run/next.ts";
 import { flag, grouped, list, number, type OptionTable, string } from "./declared.ts";
 
 const WITH_NOVA = "With --nova-db";
@@ -127,7 +127,7 @@ export const everyCommand = grouped("Every command:", {
   "db-timeout": number("Maximum seconds for a database statement", { default: 120, least: 1 }),
   config: string("Connections file (default: NOVA2IRONIC_CONFIG, or ./nova2ironic.yaml)"),
   without: list("Ignore this option's value from nova2ironic.yaml and from the run. Repeatable", {
-    choices: [...CONNECTIONS, ...ALL_DECISIONS],
+    choices: [...OPTIONS.connections, ...OPTIONS.decisions],
   }),
   debug: flag("If an error occurs, show its origin in the code"),
 });

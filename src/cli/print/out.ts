@@ -125,10 +125,7 @@ export function isMatchable(columns: readonly string[], condition: string): bool
 }
 
 /** Drops options for another list, which must not stop the command after its changes. */
-export function optionsFor<T extends FormatOptions>(
-  columns: readonly string[],
-  options: T,
-): { readonly options: T; readonly without: readonly string[] } {
+export function optionsFor<T extends FormatOptions>(columns: readonly string[], options: T) {
   const { match = [], column = [], sortColumn = [] } = options;
   const has = (name: string): boolean => columns.includes(name);
   const takes = (condition: string): boolean => isMatchable(columns, condition);
@@ -137,10 +134,6 @@ export function optionsFor<T extends FormatOptions>(
     ...column.filter((name) => !has(name)).map((name) => `-c ${name}`),
     ...sortColumn.filter((name) => !has(name)).map((name) => `--sort-column ${name}`),
   ];
-  const adjusted = {
-    match: match.filter(takes),
-    column: column.filter(has),
-    sortColumn: sortColumn.filter(has),
-  };
-  return { options: { ...options, ...adjusted }, without };
+  const matches = { match: match.filter(takes), column: column.filter(has) };
+  return { options: { ...options, ...matches, sortColumn: sortColumn.filter(has) }, without };
 }

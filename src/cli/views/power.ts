@@ -68,14 +68,6 @@ export function summary(verdicts: { readonly [verdict: string]: number }): reado
   return ["  Machines  Verdict            What it means", ...rows];
 }
 
-interface Group {
-  readonly cause: string;
-  readonly host: string;
-  readonly subnet: string;
-  readonly vendors: Set<string>;
-  machines: number;
-}
-
 const MOST = 15;
 const TITLES = ["Machines", "Cause", "Host", "Subnet", "Vendor"];
 
@@ -84,14 +76,16 @@ export function groups(
   readings: readonly PowerReading[],
   machinesOf: MachinesOf,
 ): readonly string[] {
-  const found = new Map<string, Group>();
+  const found = new Map<
+    string,
+    { of: readonly string[]; vendors: Set<string>; machines: number }
+  >();
   for (const reading of readings)
     for (const cause of causesOf(reading))
       for (const id of reading.bm_node_ids) {
-        const host = machinesOf.get(id)?.host ?? "";
-        const subnet = subnetOf(reading.address);
-        const key = JSON.stringify([cause, host, subnet]);
-        const group = found.get(key) ?? { cause, host, subnet, vendors: new Set(), machines: 0 };
+        const of = [cause, machinesOf.get(id)?.host ?? "", subnetOf(reading.address)];
+        const key = JSON.stringify(of);
+        const group = found.get(key) ?? { of, vendors: new Set(), machines: 0 };
         group.machines += 1;
         const vendor = vendorOf(reading.manufacturer);
         if (vendor !== null) group.vendors.add([vendor, reading.firmware ?? ""].join(" ").trim());
@@ -101,8 +95,8 @@ export function groups(
   const all = [...found.values()].toSorted((one, other) => other.machines - one.machines);
   const rows = all
     .slice(0, MOST)
-    .map(({ machines, cause, host, subnet, vendors }) => [
-      ...[String(machines), cause, host, subnet],
+    .map(({ machines, of, vendors }) => [
+      ...[String(machines), ...of],
       vendors.size > 1 ? "several" : [...vendors].join(""),
     ]);
   const rest = all.length - rows.length;

@@ -23,6 +23,7 @@ const CLOUD: readonly string[] = OPTIONS.target.filter((option) => option !== "i
 const NOTHING_FOR: readonly string[] = ["config", "status"];
 
 type Args = { [name: string]: unknown };
+type Options = ReadonlyMap<string, Connection>;
 
 /**
  * Adds options of nova2ironic.yaml and the run's connections.yaml that the command line lacks.
@@ -34,6 +35,7 @@ export async function addConnections(
   declared: Declared,
   usual: object = {},
 ): Promise<void> {
+  const command = nameOf(declared);
   const options = Object.keys(declared.options ?? {});
   if (!options.some((name) => name === "run" || OPTIONS.connections.includes(name))) return;
   const path = fileOf(args);
@@ -44,13 +46,16 @@ export async function addConnections(
     const { readConnections } = await import("../run/connections.ts");
     const connections = readConnections(path);
     for (const [option, value] of connections) processContext().connections.set(option, value);
-    const isFilled = fileOptions(args, declared, connections);
-    const isNova = await withoutNova(args, declared, args.run ?? connections.get("run"));
-    const isVerify = declared.command === "verify" && args.takeover !== true;
+    const isFilled = fileOptions(args, command, connections);
+    const isNova = await withoutNova(args, command, args.run ?? connections.get("run"));
+    const isVerify = command === "verify" && args.takeover !== true;
     if (isVerify && connections.has("nova-db") && isNova("nova-db"))
       printNotice("The plan was made without Nova, so verify does not compare Nova.");
+    // Only the command line can select nova-baremetal for these.
+    const isOfHosts = /^host (?!list|schema|agent)/.test(command);
+    const isKind = (option: string) => isOfHosts && option === "nova-bm-db";
     const fills = (option: string) =>
-      isSilent(option) && isFilled(option) && !isNova(option) && !decidesKind(declared, option);
+      isSilent(option) && isFilled(option) && !isNova(option) && !isKind(option);
     fill(args, path, isExplicit, fillable(args, declared, connections, fills));
   }
   const run = savedAt(args);
@@ -58,11 +63,11 @@ export async function addConnections(
   const { readSaved, savedFile } = await import("../run/saved-options.ts");
   const connections = await readSaved(run);
   processContext().saved.set(run, connections);
-  const isNova = await withoutNova(args, declared, run);
-  const isFilled = fileOptions(args, declared, connections);
+  const isNova = await withoutNova(args, command, run);
+  const isFilled = fileOptions(args, command, connections);
   // As if the command line named no Nova database, which excludes the run's other Nova options.
-  const joined = fileOptions({ ...args, "nova-db": undefined }, declared, connections);
-  const { reason, isIgnored } = optionsOfRun(args, specified, declared, connections);
+  const joined = fileOptions({ ...args, "nova-db": undefined }, command, connections);
+  const { reason, isIgnored } = optionsOfRun(args, specified, command, connections);
   const isUsed = (option: string): boolean =>
     option !== "run" && !isNova(option) && !(isExplicit && WITNESSES.has(option));
   const fills = (option: string) =>
@@ -114,7 +119,7 @@ function namesOf(found: readonly Filled[]): string {
 function fillable(
   args: Args,
   declared: Declared,
-  connections: ReadonlyMap<string, Connection>,
+  connections: Options,
   fills: (option: string) => boolean,
 ): readonly Filled[] {
   const name = nameOf(declared);
@@ -167,7 +172,7 @@ export function isSpecified(args: Readonly<Args>, name: string): boolean {
   return value === undefined ? is !== undefined && is !== false : is === value;
 }
 
-function isOther(args: Args, name: string, connections: ReadonlyMap<string, Connection>): boolean {
+function isOther(args: Args, name: string, connections: Options): boolean {
   if (!isSpecified(args, name)) return false;
   const texts = [args[name]].flat().map((value) => absolute(name, String(value)));
   return JSON.stringify(texts) !== JSON.stringify([connections.get(name) ?? []].flat().map(String));
@@ -176,10 +181,9 @@ function isOther(args: Args, name: string, connections: ReadonlyMap<string, Conn
 /** The options a file may set. Options that belong together come from one source. */
 function fileOptions(
   args: Args,
-  declared: Declared,
-  connections: ReadonlyMap<string, Connection>,
+  command: string,
+  connections: Options,
 ): (option: string) => boolean {
-  const command = nameOf(declared);
   // `check` reads the images of the cloud, so the cloud is not another connection to Ironic there.
   const elsewhere =
     command !== "check" &&
@@ -223,10 +227,9 @@ function fileOptions(
 function optionsOfRun(
   args: Args,
   specified: readonly string[],
-  declared: Declared,
-  connections: ReadonlyMap<string, Connection>,
+  command: string,
+  connections: Options,
 ): { readonly reason: string; readonly isIgnored: (option: string) => boolean } {
-  const command = nameOf(declared);
   if (command === "rollback") {
     // Rollback without Ironic reverts Nova's rows after Ironic was deleted.
     const [by] = specified.filter((name) => OPTIONS.nova.includes(name));
@@ -245,26 +248,14 @@ function optionsOfRun(
   };
 }
 
-/** For `host`, only the command line can select nova-baremetal (`--nova-bm-db`). */
-function decidesKind(declared: Declared, option: string): boolean {
-  const [group, action = ""] = nameOf(declared).split(" ");
-  return (
-    group === "host" && option === "nova-bm-db" && !["list", "schema", "agent"].includes(action)
-  );
-}
-
 /** A plan without Nova is applied and verified without Nova. */
-async function withoutNova(
-  args: Args,
-  { command }: Declared,
-  run: unknown,
-): Promise<(option: string) => boolean> {
+async function withoutNova(args: Args, command: string, run: unknown) {
   const isRequested =
     !["apply", "verify"].includes(command) || OPTIONS.nova.some((name) => isSpecified(args, name));
   if (isRequested || typeof run !== "string") return () => false;
   const { plansNova } = await import("../run/saved-options.ts");
   const without = !(await plansNova(resolve(io().cwd(), run)));
-  return (option) => without && OPTIONS.nova.includes(option);
+  return (option: string) => without && OPTIONS.nova.includes(option);
 }
 
 /** One value or several, as the option needs; null for several if it accepts one. */

@@ -18,8 +18,8 @@ import { EVERY } from "../views/every-row.ts";
 import { hostsText, movesText, movesView, ownersView } from "../views/hosts.ts";
 import { type ArgsOf, exitWith, type ListArgs, printLines, sinkOf } from "./shared.ts";
 
-type Takeover = typeof import("../../takeover/host-takeover.ts");
-type PlanArgs = ArgsOf<Takeover["planMoves"]>;
+type PlanArgs = ArgsOf<typeof import("../../takeover/host-plan.ts").planMoves>;
+type Moved = ReturnType<typeof import("../../takeover/host-moves.ts").moveHosts>;
 
 export const commands = {
   async "host list"(args: ArgsOf<typeof import("../../takeover/host-list.ts").listHosts>) {
@@ -31,7 +31,7 @@ export const commands = {
   async "host plan"(args: PlanArgs) {
     const sink = sinkOf(args);
     checkMode("plan", args.novaBmDb !== undefined);
-    const { planMoves } = await import("../../takeover/host-takeover.ts");
+    const { planMoves } = await import("../../takeover/host-plan.ts");
     const made = await planMoves(args, sinkOf({ ...args, format: "table" }));
     await printMoves(args, sink, made);
     sink.report(
@@ -44,7 +44,7 @@ export const commands = {
   async "host move"(args: PlanArgs) {
     const variant = await variantOf(args.run);
     checkMode("move", variant === "baremetal");
-    const { moveHosts } = await import("../../takeover/host-takeover.ts");
+    const { moveHosts } = await import("../../takeover/host-moves.ts");
     const sink = sinkOf(args);
     endOfMove(args, sink, await moveHosts(variant, args, sink));
   },
@@ -77,7 +77,9 @@ export const commands = {
     io().stdout.write(unitText(args.host, command, writes));
   },
 
-  async "host takeover"(args: ListArgs & Parameters<Takeover["takeOver"]>[1]) {
+  async "host takeover"(
+    args: ListArgs & Parameters<typeof import("../../takeover/host-takeover.ts").takeOver>[1],
+  ) {
     const about = await orNull(openRun(args.run, { create: false }).then(kindOf));
     const legacy = args.novaBmDb !== undefined || about?.variant === "baremetal";
     checkMode("takeover", legacy);
@@ -131,11 +133,7 @@ async function printMoves(args: PlanArgs, sink: Sink, { manifest }: MovePlan): P
   else sink.report(text);
 }
 
-function endOfMove(
-  args: { readonly run: string },
-  sink: Sink,
-  moved: Awaited<ReturnType<Takeover["moveHosts"]>>,
-): void {
+function endOfMove(args: { readonly run: string }, sink: Sink, moved: Awaited<Moved>): void {
   const { manifest, fenced, made, found, blocked, skipped, stopped } = moved;
   const fence = fenced === 0 ? "" : `${counted(fenced, "host")} fenced, `;
   const out = blocked + skipped.length;

@@ -183,13 +183,16 @@ test("an agent sees a compute node that was deleted when it looked, and is not a
   await nova("compute_nodes").insert({ ...row, id: 500, service_id: 2, ...gone });
   await cloud.withPlace(async (opened) => {
     /** Nova's own nova-compute of B brings it back once the machine is its own. */
-    const read: typeof opened.read = async (moves) => {
-      const { service_host } = await cloud.bm("bm_nodes").where({ id: 2 }).first();
-      const lives = { deleted: 0, deleted_at: null };
-      if (service_host === "B") await nova("compute_nodes").where({ id: 500 }).update(lives);
-      return opened.read(moves);
+    const readerOf: typeof opened.readerOf = async (nodes) => {
+      const look = await opened.readerOf(nodes);
+      return async (moves) => {
+        const { service_host } = await cloud.bm("bm_nodes").where({ id: 2 }).first();
+        const lives = { deleted: 0, deleted_at: null };
+        if (service_host === "B") await nova("compute_nodes").where({ id: 500 }).update(lives);
+        return look(moves);
+      };
     };
-    const place = { ...opened, read };
+    const place = { ...opened, readerOf };
     const asked = { from: "A", to: "B", nodes: [moveOf(2).uuid], down: 60 };
     const run = await cloud.runOf("one");
     assert.equal((await takeMachines(run, place, asked, { report: NOTHING })).moved, 1);

@@ -1,11 +1,12 @@
 import { MigrationError } from "../../lib/error.ts";
 import { grouped } from "../../lib/grouped.ts";
+import type { OwnedCompute } from "../../model/nova/host-move.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { columnNames, needColumns, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { read } from "../database/read.ts";
+import { read, sql } from "../database/read.ts";
 import { boolean, integer, lower, number, spellings, string, text } from "../database/rows.ts";
-import { ownedComputes } from "./by-node.ts";
+import { openOwners, ownedComputes } from "./by-node.ts";
 import { attachedVolumes } from "./instances.ts";
 
 /** @throws MigrationError N2I-E203 */
@@ -39,18 +40,36 @@ export function instancesOn(database: Database, host: string) {
 }
 
 /**
- * Live rows by lower-case node. Each call reads the table, because a nova-compute creates a row as
- * soon as it owns a machine.
+ * Includes rows created since the opening, because a nova-compute creates one as soon as it owns a
+ * machine.
  *
+ * @param some if set, only these machines, including rows that were deleted at the opening
  * @source systems.md A2 H5
  */
-export async function openLegacyComputes(database: Database) {
+export async function openFreshComputes(
+  database: Database,
+  some?: readonly string[],
+): Promise<(nodes: readonly string[]) => Promise<ReadonlyMap<string, readonly OwnedCompute[]>>> {
+  const newest = { id: sql("COALESCE(MAX(id), 0)", number) };
+  const [{ id: last } = { id: 0 }] = await read(database, newest, "compute_nodes");
+  const owners = some === undefined ? await openOwners(database) : null;
+  // One scan, because the column has no index.
+  const byHypervisor = "compute_nodes WHERE hypervisor_hostname IN (...)";
+  const ever = await read(database, { id: number }, byHypervisor, spellings(some ?? []));
   const { from, fields } = await ownedComputes(database);
-  const live = `${from} AND LOWER(c.hypervisor_hostname) IN (...) ORDER BY c.id`;
-  return async (nodes: readonly string[]) => {
-    const names = [...new Set(nodes.map((node) => node.toLowerCase()))];
-    const rows = await read(database, fields, live, names);
-    return grouped(rows, (row) => row.hypervisor_hostname.toLowerCase());
+  return async (nodes) => {
+    const old = (await owners?.(nodes)) ?? new Map<string, readonly OwnedCompute[]>();
+    const names = spellings(nodes);
+    const which = ever.length === 0 ? "" : ` OR c.id IN (${ever.map(({ id }) => id).join()})`;
+    const since = `${from} AND (c.id > ${last}${which}) AND c.hypervisor_hostname IN (...) ORDER BY c.id`;
+    const rows = await read(database, fields, since, names);
+    const fresh = grouped(rows, (row) => row.hypervisor_hostname.toLowerCase());
+    return new Map(
+      nodes.map((node) => {
+        const key = node.toLowerCase();
+        return [key, [...(old.get(key) ?? []), ...(fresh.get(key) ?? [])]];
+      }),
+    );
   };
 }
 

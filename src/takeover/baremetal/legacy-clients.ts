@@ -17,7 +17,7 @@ import {
   NETWORKS,
   needLegacyColumns,
   networkHosts,
-  openLegacyComputes,
+  openFreshComputes,
 } from "../../systems/nova-db/legacy.ts";
 import { openMachines } from "../../systems/nova-db/machines.ts";
 import { readLeases } from "../leases/leases.ts";
@@ -37,6 +37,8 @@ export interface LegacyClients extends MoveTarget {
   readonly leases: Database;
   readonly source: ServerIdentity;
   readonly read: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>;
+  /** As `read`, for these machines (bm_nodes.uuid), with newly read compute nodes. */
+  readonly readerOf: (nodes: readonly string[]) => Promise<LegacyClients["read"]>;
   readonly boots: Boots;
   readonly ports: ReturnType<typeof openPorts>;
 }
@@ -64,6 +66,7 @@ export async function openLegacyClients(
   return {
     ...{ ...nova, variant: "baremetal", leases, source: await identify(leases) },
     read: await createReader(nova.database, leases),
+    readerOf: (nodes) => createReader(nova.database, leases, nodes),
     boots,
     ports: openPorts(options, opening, boots.myIp),
     planner: legacyPlanner(nova.database, leases, boots),
@@ -107,8 +110,12 @@ function rights(readOnly: boolean): Privileges {
   ]);
 }
 
-async function createReader(nova: Database, leases: Database): Promise<LegacyClients["read"]> {
-  const computesOf = await openLegacyComputes(nova);
+async function createReader(
+  nova: Database,
+  leases: Database,
+  some?: readonly string[],
+): Promise<LegacyClients["read"]> {
+  const computesOf = await openFreshComputes(nova, some);
   return async (moves) => {
     const nodes = await nodesById(
       leases,

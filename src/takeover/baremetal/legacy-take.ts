@@ -161,8 +161,11 @@ export async function takeMachines(
 ): Promise<{ moved: number; skipped: readonly SkippedRow[]; stopped: boolean }> {
   const [lease] = await readLeases(clients.leases, from);
   const open = movedMachines((await readJournal(run)).entries, { unfinished: true });
+  const ids = [...nodes, ...open.map(({ id }) => id)];
+  // An agent runs for months, so compute nodes are read again for each pass.
+  const now = { ...clients, read: await clients.readerOf(ids) };
   const claiming = { silent: lease?.ttl, agent, signal };
-  const taking = { run, clients, report };
+  const taking = { run, clients: now, report };
   const { done, unclaimed, skipped, stopped } = await goOn(taking, open, from, claiming);
   const requested = new Set([...nodes.map((uuid) => uuid.toLowerCase()), ...unclaimed]);
   const rest = [...requested].filter((uuid) => !done.has(uuid));
@@ -172,7 +175,7 @@ export async function takeMachines(
     // The host is up again. Unclaimed machines have only the guard of an instance.
     const how = { hosts: [from, to], agent, signal };
     const machines = open.filter(({ id }) => unclaimed.includes(id.toLowerCase()));
-    const returned = await withLegacy(run, clients, [], how, (deps) =>
+    const returned = await withLegacy(run, now, [], how, (deps) =>
       runMachines(deps, "back", once(machines)),
     );
     skipped.push(...returned.skipped);
@@ -180,7 +183,7 @@ export async function takeMachines(
   }
   const options = { node: rest, to: [to], serviceDownTime: down };
   const sink = { report, during: silently };
-  const plan = await makeMoves(run, clients, "takeover", options, sink);
+  const plan = await makeMoves(run, now, "takeover", options, sink);
   for await (const batch of plan.lines())
     for (const { uuid, verdict, findings, legacy } of batch) {
       const texts = findings.map(({ code, place: at, message }) => `${code} ${at}: ${message}`);
@@ -193,9 +196,9 @@ export async function takeMachines(
     }
   if (plan.manifest.counts.verdicts.move === 0)
     return { moved: done.size, skipped, stopped: false };
-  const { onMoved, end } = reportMoved(clients, report);
-  const moved = await performLegacy(run, clients, plan, sink, { ...claiming, onMoved }).finally(
-    () => end(`of ${from} over`),
+  const { onMoved, end } = reportMoved(now, report);
+  const moved = await performLegacy(run, now, plan, sink, { ...claiming, onMoved }).finally(() =>
+    end(`of ${from} over`),
   );
   return {
     moved: done.size + moved.made + moved.found,

@@ -4,7 +4,7 @@ import { createTextSet, index, type TextSet } from "../../../src/model/rows.ts";
 import { loadTables } from "../../../src/run/files/load-tables.ts";
 import { createTables } from "../../../src/systems/database/create-tables.ts";
 import { inPortions } from "../../../src/systems/database/rows.ts";
-import { openLegacyComputes } from "../../../src/systems/nova-db/legacy.ts";
+import { openFreshComputes } from "../../../src/systems/nova-db/legacy.ts";
 import { openNova, readMetadata } from "../../../src/systems/nova-db/read.ts";
 import { engines } from "../../lab/engines.ts";
 import { type TestDatabase, withDatabase } from "../../lab/index.ts";
@@ -107,7 +107,7 @@ for (const engine of engines())
     await db("services").insert({ id: 1, host: "c-1", report_count: 0, deleted: 0 });
     await add(1, "a-1");
     const database = await openedAt(place.url, t, { readOnly: true });
-    const computesOf = await openLegacyComputes(database);
+    const computesOf = await openFreshComputes(database);
     await add(2, "a-1");
     await add(3, "a-2");
     assert.equal((await computesOf([])).size, 0);
@@ -117,6 +117,7 @@ for (const engine of engines())
       [
         ["a-1", ["1 of c-1", "2 of c-1"]],
         ["a-2", ["3 of c-1"]],
+        ["a-3", []],
       ],
     );
   });

@@ -18,24 +18,24 @@ const LAYERS: readonly (readonly string[])[] = [
 
 /** Lines of TypeScript at most, by folder of src. They may only fall; the target is 65,000 in all. */
 const CEILINGS: Readonly<Record<string, number>> = {
-  cli: 6059,
+  cli: 5786,
   demo: 206,
   engine: 1392,
-  lib: 5528,
+  lib: 5272,
   manage: 4278,
-  migrate: 11310,
-  model: 5138,
+  migrate: 10749,
+  model: 4897,
   proxy: 557,
-  run: 3837,
-  serving: 1237,
+  run: 3795,
+  serving: 1197,
   switchover: 3971,
-  systems: 14073,
-  takeover: 6445,
-  window: 8840,
+  systems: 13702,
+  takeover: 6209,
+  window: 8467,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */
-const EXPORTED = 2510;
+const EXPORTED = 2397;
 
 /**
  * Refusals of a command line (N2I-E100) in src at most, outside the declarations of options. The number may only fall:

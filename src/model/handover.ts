@@ -7,8 +7,8 @@ export interface ObservedNode
   extends Texts<"provision_state" | "maintenance_reason" | "last_error" | "power_state"> {
   readonly maintenance: boolean;
   /**
-   * The conductor that took it over, without a name if there is no conductor with its id. A dead
-   * one keeps the node until another one takes it over. Else null.
+   * The conductor that took it over, else null. Its name is null if no conductor has its id. A dead
+   * one keeps the node until another one takes it over.
    */
   readonly taker: { readonly hostname: string | null; readonly alive: boolean } | null;
   readonly reservation: string | null;

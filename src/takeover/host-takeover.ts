@@ -239,7 +239,7 @@ async function resumeLegacy(
   return resumed;
 }
 
-/** To be called before the plan, because the fence compares the observed report_count. */
+/** Call this before the plan is made, because the fence compares the observed report_count. */
 async function watchDead(target: MoveTarget, options: TakeoverOptions, sink: Sink) {
   const { from, settle = 0 } = options;
   const watched = await watchHost(target, from, await downTime(options), sink);

@@ -117,7 +117,7 @@ export async function foreignNodesText(
 /**
  * Checks for foreign nodes before the first new row. If Ironic has only nodes of this run, an already
  * loaded plan is not read.
- * @param plan with its lines if they are read anyway
+ * @param lines of the plan, if the caller reads them anyway
  * @returns the check. If the journal cannot show the number of loaded nodes, it has already run
  * @throws MigrationError N2I-E312
  */

@@ -140,7 +140,7 @@ async function openProposal(
       ? new Map<string, string>()
       : readClasses(keep(await openRole("placement-db", placementDb, { readOnly: true }))),
   );
-  // Those of nova_api replace nova's with the same id, as in Nova.
+  // Flavors of nova_api replace nova's flavors with the same id, as in Nova.
   const found = new Map<number, MachineFlavor>();
   if (nova !== null) {
     const { database, api } = nova;

@@ -31,7 +31,7 @@ import { live } from "./rules/gate.ts";
 type Snapshot = Awaited<ReturnType<typeof openSnapshot>>;
 
 /** Selection, credentials and rate of a power run, by option name. */
-export interface PowerRequest {
+interface PowerRequest {
   readonly run: string;
   readonly only?: readonly string[];
   readonly node?: readonly string[];

@@ -29,8 +29,8 @@ interface ServiceField {
 }
 
 /**
- * Whether a conductor set the maintenance after a failed power reading: with `fault` since Rocky,
- * else a reason. Juno has no reason, so its error decides.
+ * Whether a conductor set the maintenance after a failed power reading: Rocky and later set
+ * `fault`. Earlier releases set a reason. Juno has neither, so the error decides.
  */
 function gaveUp(_: Changed, { found: { fault, maintenance_reason: reason, last_error } }: Rows) {
   const text = String(reason === undefined ? last_error : reason);

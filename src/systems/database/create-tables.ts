@@ -26,7 +26,7 @@ export async function createTables(
   });
 }
 
-/** Foreign keys come last, because they may name later tables. SQLite accepts these in a table. */
+/** Foreign keys come last, because they may name later tables. SQLite accepts foreign keys only in CREATE TABLE. */
 export function tableStatements(
   tables: { readonly [name: string]: Table },
   { engine, charset }: Options,

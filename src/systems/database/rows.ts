@@ -42,7 +42,7 @@ export async function ask(
 const INDEXES = new WeakMap<Readable["run"], Map<string, Promise<ReadonlyMap<string, string>>>>();
 
 /**
- * `{table.column alias}` stands for a table by the index of a column. Forces the index, because
+ * `{table.column alias}` is a table that is read by the index of the column. Forces the index, because
  * with outdated statistics MySQL and MariaDB scan the whole table, and with FOR UPDATE lock others'
  * rows. They renew statistics every 10 s at most, never without `innodb_stats_auto_recalc`.
  *

@@ -5,6 +5,7 @@ import type { Database } from "../../systems/database/open.ts";
 import { read, sql } from "../../systems/database/read.ts";
 import {
   boolean,
+  inPortions,
   integer,
   lower,
   number,
@@ -124,8 +125,12 @@ export async function publishBoot(
   const rows = records.map(({ instance_uuid, ...record }) => {
     return { instance_uuid: instance_uuid.toLowerCase(), ...record, ...about };
   });
-  const insert = knex("bm_boot_records").insert(rows).onConflict("instance_uuid").merge().toSQL();
-  await stated(database, "publishing boot files", insert.sql, insert.bindings);
+  // SQLite's INSERT of knex has at most 500 rows.
+  for (const some of inPortions(rows, 500)) {
+    const merged = knex("bm_boot_records").insert(some).onConflict("instance_uuid").merge();
+    const { sql: insert, bindings } = merged.toSQL();
+    await stated(database, "publishing boot files", insert, bindings);
+  }
 }
 
 /** Boot data by bm_nodes.id, with the data that the agent of the machine's host has published. */

@@ -13,7 +13,7 @@ import type { Verb } from "../../model/database.ts";
 import { IRONIC, plansOf } from "../../model/journal.ts";
 import type { Row } from "../../model/machine.ts";
 import type { NovaStep } from "../../model/nova/nova-plan.ts";
-import { isLoaded, nodeOf } from "../../model/plan.ts";
+import { isLoaded, nodeOf, type PlannedMachine } from "../../model/plan.ts";
 import { createTextSet, type TextSet } from "../../model/rows.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import { findPlan } from "../../run/files/plan-folder.ts";
@@ -35,6 +35,7 @@ export async function planFacts(run: RunFolder, skipsBlocked: boolean): Promise<
   const rejected = { blocked: createSeveral(), conflict: createSeveral() };
   const skipped = new Set<number>();
   const [images, made] = [new Set<string>(), new Set<string>()];
+  const findingsOf = createShared();
   let [traits, takeOvers] = [false, 0];
   for await (const batch of plan.lines())
     for (const line of batch) {
@@ -48,9 +49,7 @@ export async function planFacts(run: RunFolder, skipsBlocked: boolean): Promise<
           instance_uuid: textOrNull(row?.instance_uuid),
           host: choice.of(line) ?? line.service_host,
           blocked: !isLoaded(line),
-          findings: new Map(
-            line.findings.map(({ code, accepted }) => [code, accepted !== undefined]),
-          ),
+          findings: findingsOf(line),
         });
       if (verdict === "blocked" || verdict === "conflict")
         rejected[verdict].add(`bm_nodes.id=${id} (${reason ?? "without a reason"})`);
@@ -90,6 +89,17 @@ export async function planFacts(run: RunFolder, skipsBlocked: boolean): Promise<
         minutes: minutesSince(made_from.power.oldest),
       },
     },
+  };
+}
+
+/** One map for all machines with the same findings. */
+function createShared(): (line: PlannedMachine) => ReadonlyMap<string, boolean> {
+  const shared = new Map<string, ReadonlyMap<string, boolean>>();
+  return ({ findings }) => {
+    const entries = findings.map(({ code, accepted }) => [code, accepted !== undefined] as const);
+    const map = shared.get(String(entries)) ?? new Map(entries);
+    shared.set(String(entries), map);
+    return map;
   };
 }
 

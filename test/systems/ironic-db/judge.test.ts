@@ -38,11 +38,13 @@ test("a preview of a rollback walks no table of ports for each batch, and sees w
       steps.push(...lines.flatMap((line) => stepsOf(line).map((step) => undone(step))));
     const half = steps.length / 2;
     const batches = [steps.slice(0, half), steps.slice(half)];
-    assert.deepEqual(await judged(at, batches), { left: [], walks: [] });
+    // The table is read once, not for each batch.
+    const once = ["SCAN ports"];
+    assert.deepEqual(await judged(at, batches), { left: [], walks: once });
     const add = "INSERT INTO ports (uuid, address, node_id) SELECT ?, ?, max(id) FROM nodes";
     await disturb(at.ironic, add, ["added", "52:54:00:ff:ff:ff"]);
     const { left, walks } = await judged(at, batches);
-    assert.deepEqual(walks, []);
+    assert.deepEqual(walks, once);
     assert.ok(
       left.length > 0 && left.every(({ reason: why }) => why === "port added was added to it"),
     );

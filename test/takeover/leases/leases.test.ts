@@ -123,6 +123,10 @@ for (const engine of engines()) {
     await publishBoot(database, "A", [record, { ...record, instance_uuid: "b2" }]);
     await publishBoot(database, "C", [{ ...record, root_uuid: "r2" }]);
     await publishBoot(database, "C", []);
+    // SQLite inserts at most 500 rows in one statement of knex.
+    const many = Array.from({ length: 501 }, (_, at) => ({ ...record, instance_uuid: `c${at}` }));
+    await publishBoot(database, "D", many);
+    assert.equal(await made.db("bm_boot_records").where({ host: "D" }).delete(), many.length);
     const rows = await made.db("bm_boot_records").orderBy("instance_uuid");
     assert.deepEqual(
       rows.map(({ seen_ms: _, ...row }) => row),

@@ -99,7 +99,7 @@ async function drive(
     if (now === undefined) throw new Error(`no reading of ${move.uuid}`);
     return now;
   };
-  // Texts, numbers, booleans and null only, which JSON represents exactly.
+  // Only JSON values, which the cast does not check.
   const begin: Begin = (more = {}) => start({ move, ...more } as object as JsonObject);
   const arrived = async (): Promise<LegacyPosition> => {
     if (back) return ended(deps, machine, goal);

@@ -123,7 +123,7 @@ export function resultOf(
   };
 }
 
-/** The first result that is no success, or the last. */
+/** The first result other than Success, or the last result. */
 export function firstOf(...results: readonly CheckResult[]): CheckResult {
   return results.find(({ result }) => result !== "Success") ?? results.at(-1) ?? FINE;
 }

@@ -113,7 +113,7 @@ function bare(
   const without = tenants.filter(({ uuid }) => allocated.get(uuid) === undefined);
   const hasNoClass = ({ uuid }: Tenant): boolean => classless.has(uuid);
   const hasNoProvider = ({ machine }: Tenant): boolean => byName(machine).length === 0;
-  const texts = without.map((one) => {
+  const texts = textsOf(without, (one) => {
     const missing = [
       ...(hasNoClass(one) ? ["its embedded flavor has no resources:CUSTOM_*"] : []),
       ...(hasNoProvider(one) ? ["its machine has no provider"] : []),

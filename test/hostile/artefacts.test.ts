@@ -21,9 +21,10 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { footerLine } from "../../src/run/files/artefact-form.ts";
 import { copyFolder } from "../support/copy-folder.ts";
+import { fleet } from "../support/fleet.ts";
 import { quickSessions } from "../support/quick-sessions.ts";
 import { refused, runs } from "./cli.ts";
-import { type Deployment, plannedFiles } from "./deployment.ts";
+import { type Deployment, deployFiles, extractAndPlan, plannedFiles } from "./deployment.ts";
 import { digest, digests, treeOf } from "./digest.ts";
 import { SMALL } from "./fleet.ts";
 import { plannedWhole, type Whole, writing } from "./whole.ts";
@@ -217,7 +218,7 @@ const endless = (path: string): void => {
 type RunDamage = readonly [string, (path: string) => void, string, RegExp, readonly string[]];
 
 /** Commands that read the journal, whatever part they act on: one damage meets all of them. */
-const JOURNALS = ["boot", "release", "apply", "finish", "rollback"];
+const JOURNALS = ["boot", "release", "apply", "rollback"];
 const [JOURNAL, HOSTS, MACHINES] = [
   ...["journal.jsonl", "plan/nova-hosts.jsonl", "plan/machines.jsonl"],
 ] as const;
@@ -274,4 +275,44 @@ test("a journal whose last line a crash cut short is gone on with, and all is ta
   }
   assert.doesNotMatch(readFileSync(journal, "utf8"), /"und(?!o)/);
   assert.deepEqual([await digests(made), made.trees()], made.before);
+});
+
+test("a journal damaged where finish wrote is refused by every command that reads it, and one cut short is gone on with", async (t) => {
+  const made = await deployFiles(t, fleet(6, "2023.1"));
+  const { at, reader, writer } = made;
+  await extractAndPlan(made);
+  const before = await digests(made);
+  await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
+  const loaded = await digests(made);
+  await runs(0, ["finish", ...at, ...writer, "--yes", "-q"]);
+  const finished = await digests(made);
+  const copy = join(made.folder, "damaged");
+  const on = ["--run", copy];
+  const all: readonly (readonly string[])[] = [
+    ["finish", ...on, ...writer, "--yes"],
+    ["finish", ...on, ...reader, "--undo", "--plan"],
+    ["apply", ...on, ...writer, "--yes"],
+    ["handover", ...on, ...writer, "--undo", "--yes"],
+    ["rollback", ...on, ...writer, "--all", "--yes"],
+  ];
+  for (const [damage, code, readers] of [
+    [edit('"fields":["protected"', '"fields":["Protected"'), "N2I-E112", all],
+    [fifo, "N2I-E113", all.slice(0, 1)],
+  ] as const) {
+    copyFolder(made.run, copy);
+    damage(join(copy, "journal.jsonl"));
+    for (const words of readers) await refused([...words, "-q"], 4, code, [/journal\.jsonl/]);
+    const { out } = await runs(0, ["status", ...on]);
+    assert.ok(out.includes(code), out);
+    rmSync(copy, { recursive: true });
+  }
+  assert.deepEqual(await digests(made), finished);
+  const journal = join(made.run, "journal.jsonl");
+  appendFileSync(journal, '{"do":"reo');
+  assert.match((await runs(0, ["status", ...at])).out, /done, ended/);
+  await runs(0, ["finish", ...at, ...writer, "--undo", "--yes"]);
+  assert.doesNotMatch(readFileSync(journal, "utf8"), /"reo(?!pen)/);
+  assert.deepEqual(await digests(made), loaded);
+  await runs(0, ["rollback", ...at, ...writer, "--all", "--yes"]);
+  assert.deepEqual(await digests(made), before);
 });

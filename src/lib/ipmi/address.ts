@@ -27,11 +27,10 @@ export async function endpointOf(
   const at = endpointAt(host, port);
   if (at !== null) return at;
   const late = sleep(deadline, null, { signal, ref: false });
-  const found = lookup(host).then(
-    ({ address }) => endpointAt(address, port),
-    // Any resolver error means that the name is unknown now.
-    () => null,
-  );
+  const found = lookup(host)
+    .then(({ address }) => endpointAt(address, port))
+    // Any error means that the name is unknown now. An empty name has a null address.
+    .catch(() => null);
   return Promise.race([found, late]);
 }
 

@@ -82,8 +82,11 @@ export async function* askAll<T extends BmcTarget, R extends Reading = BmcReadin
       if (!signal.aborted) await queries.fill();
       const delay = begin();
       const answers = queries.take();
-      yield* answers;
-      if (answers.length > 0) continue;
+      if (answers.length > 0) {
+        // No await before the wait below, or the end of a reading would be missed.
+        yield* answers;
+        continue;
+      }
       if (running.size === 0 && (signal.aborted || queries.isEmpty())) break;
       await new Promise<void>((resolve) => {
         const cancel = delay === Infinity ? () => undefined : clock.after(delay, () => wake());

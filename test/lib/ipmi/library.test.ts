@@ -97,3 +97,23 @@ async function startBmcs(t: TestContext, bmcs: readonly Partial<BmcOptions>[]) {
 function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, "");
 }
+
+test("a reading that ends at once is not missed, and an empty address is unreachable", async () => {
+  const target = (address: string, user: string) => ({ address, user, password: () => "p" });
+  const verdicts = async (targets: Parameters<typeof askAll>[0], options: object) => {
+    const found: string[] = [];
+    for await (const { reading } of askAll(targets, options)) found.push(reading.verdict);
+    return found;
+  };
+  const schedule = { gap: 10 };
+  for (let awaits = 0; awaits < 10; awaits++) {
+    const ask = async () => {
+      for (let at = 0; at < awaits; at++) await null;
+      return { verdict: "ok", elapsed: 0, attempts: 1, pass: 1 };
+    };
+    // Two logins of one BMC: the second waits for the end of the first.
+    const two = [target("192.0.2.1", "u1"), target("192.0.2.1", "u2")];
+    assert.deepEqual(await verdicts(two, { schedule, ask }), ["ok", "ok"]);
+  }
+  assert.deepEqual(await verdicts([target("", "u1")], { schedule }), ["unreachable"]);
+});

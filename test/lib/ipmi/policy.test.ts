@@ -32,6 +32,7 @@ const silent = (stage: "Open Session" | "RAKP 2" | "RAKP 4" | "session"): LoginF
 const [kg, password] = [
   ...[{ kind: "mismatch", of: "kg" } as const, { kind: "mismatch", of: "password" } as const],
 ] as const;
+const level: LoginFailure = { kind: "level", code: 0x81 };
 const unnamed = Array<LoginFailure>(8).fill(silent("RAKP 2"));
 const lower = ["17 A 0", "17 O! 0"];
 
@@ -50,6 +51,8 @@ const STORIES: readonly (readonly [string, readonly LoginFailure[], readonly str
   ["an unknown user", [rakp2(0x0c)], ["wrong-user"]],
   ["a user that may not", [rakp2(0x0d)], ["wrong-user"]],
   ["a level that is refused", [rakp2(9), rakp2(9)], ["17 O! 0", "privilege-refused"]],
+  ["a role that is not allowed", [rakp2(0x0a), rakp2(0x0a)], ["17 O! 0", "privilege-refused"]],
+  ["a level refused later", [level, level], ["17 O! 0", "privilege-refused"]],
   ["a session that is lost", [rakp2(2), rakp2(8)], ["17 A 1250", "17 A 1250"]],
   ...(["Open Session", "RAKP 4", "session"] as const).map(
     (at) => [`silence at ${at}`, Array(50).fill(silent(at)), Array(50).fill("17 A 0")] as const,

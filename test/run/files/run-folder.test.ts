@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { MigrationError } from "../../../src/lib/error.ts";
 import { lockRun, openRun } from "../../../src/run/files/run-folder.ts";
 import { isRun, kindOf } from "../../../src/run/files/run-kind.ts";
 import { edit, refuses, started, tempRun, writePlan } from "./temp-run.ts";
@@ -138,12 +139,22 @@ test("a link to a folder that does not exist is refused, and the folder is not m
   assert.deepEqual(await readdir(path), ["dangling"]);
 });
 
-test("a folder with a hook alone is not a run, one with a journal is a run whose run.json is lost", async (t) => {
+test("a folder with a hook alone is not a run, and a lost run.json is put back by what the journal has", async (t) => {
   const run = await tempRun(t);
   await mkdir(join(run.path, "hooks"));
   assert.equal(await isRun(run), false);
   await assert.rejects(kindOf(run), /is not a run: it has no run\.json/);
-  await writeFile(join(run.path, "journal.jsonl"), "");
-  assert.equal(await isRun(run), true);
-  await assert.rejects(kindOf(run), /run\.json is missing/);
+  const kinds = {
+    '"part":"ironic"': '"kind":"migration"',
+    '"part":"host-machines"': '"kind":"takeover","variant":"baremetal"',
+    '"part":"host-fence"': '"kind":"takeover","variant":"ironic"',
+    '"system":"manage"': '"kind":"manage"',
+    '"system":"switchover"': '"kind":"switchover"',
+  };
+  for (const [sign, content] of Object.entries(kinds)) {
+    await writeFile(join(run.path, "journal.jsonl"), `{"do":"open"}\n{${sign}}\n`);
+    const error = await kindOf(run).catch((cause: unknown) => cause);
+    assert.ok(error instanceof MigrationError && error.fix.includes(content), String(error));
+    assert.equal(await isRun(run), true);
+  }
 });

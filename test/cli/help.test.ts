@@ -87,6 +87,13 @@ test("the commands of a group have help of their own, and a missing or wrong one
     [["host", "move", "--run", "h", "--from", "A"], /host move has no option --from/],
     [["serve", "switchover"], /switchover needs --state\.[\s\S]*Run serve switch/],
     [["serve", "proxy", "--state", "x"], /serve proxy has no option --state/],
+    [["node-switchover", "--run", "o1"], /node-switchover needs <machine> or --spares/],
+    [
+      ["node-switchover", "--spares", "--fence-command", "x"],
+      /--spares and --fence-command are mutually exclusive/,
+    ],
+    [["node-switchover", "n-1", "--run", "o1", "--need", "1"], /--need needs --spares/],
+    [["node-switchover", "--spares", "--adoptable"], /has no option --adoptable/],
     [["host", "list", "--nova-db", "x", "--service-down-time=-1"], /takes a number above 0/],
     [["run", "--run", "m1", "--watch", "4000"], /--watch takes a number from 0 to 3600/],
     [["show", "m1/plan", "--skipped", "--diff"], /--skipped and --diff are mutually exclusive/],

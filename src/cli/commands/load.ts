@@ -10,7 +10,7 @@ import { logTo } from "../log.ts";
 import { LOADING } from "../options/apply.ts";
 import { type Declared, declare, hidden, nameOf } from "../options/declared.ts";
 import { HOST } from "../options/host/actions.ts";
-import { NODE } from "../options/node/actions.ts";
+import { ALIASES, NODE } from "../options/node/actions.ts";
 import { PLANNING } from "../options/plan.ts";
 import { SERVE } from "../options/serve.ts";
 import { everyCommand } from "../options/shared.ts";
@@ -83,7 +83,7 @@ const COMMANDS: readonly Command[] = [
   ...from(window, WINDOW.run, INSPECTION.window),
   ...from(() => import("./host.ts"), ...Object.values(host)),
   ...from(runs, hostVerify),
-  ...from(() => import("./node.ts"), ...Object.values(NODE)),
+  ...from(() => import("./node.ts"), ...Object.values(NODE), ...Object.values(ALIASES)),
   ...from(() => import("./serve.ts"), ...Object.values(SERVE)),
   ...from(window, INSPECTION.support),
   ...from(() => import("./explain.ts"), INSPECTION.explain, INSPECTION.demo, INSPECTION.completion),
@@ -118,7 +118,7 @@ function verbosely(args: { [name: string]: unknown }, command: string): void {
 }
 
 export function declaredCommands(): readonly Declared[] {
-  return COMMANDS.map(([options]) => options);
+  return COMMANDS.map(([options]) => options).filter(({ describe }) => describe !== false);
 }
 
 export function commandNames(): readonly string[] {

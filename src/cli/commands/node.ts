@@ -20,6 +20,15 @@ type Adoptable = typeof import("../../manage/adoptable.ts");
 type Switchover = typeof import("../../switchover/switchover.ts");
 type Manage = typeof import("../../manage/manage.ts");
 
+type NodeListArgs = ArgsOf<Spares["listSpares"]> &
+  Parameters<Adoptable["listAdoptable"]>[0] & { readonly spares: boolean };
+type UnmanageArgs = ManageArgs & { readonly machine: string };
+
+interface SwitchoverArgs extends ListArgs, Omit<Parameters<Switchover["switchOver"]>[0], "source"> {
+  readonly machine: string;
+  readonly name?: string;
+}
+
 interface ManageArgs
   extends ListArgs,
     Omit<Parameters<Manage["manageMachines"]>[1], "inFlight" | "nova"> {
@@ -39,10 +48,7 @@ interface ManageArgs
 }
 
 export const commands = {
-  async "node list"(
-    args: ArgsOf<Spares["listSpares"]> &
-      Parameters<Adoptable["listAdoptable"]>[0] & { readonly spares: boolean },
-  ) {
+  async "node list"(args: NodeListArgs): Promise<void> {
     if (args.spares) {
       const { listSpares } = await import("../../switchover/switchover-plan.ts");
       const short = await listSpares(args, sinkOf(args), (classes) =>
@@ -58,13 +64,7 @@ export const commands = {
   },
 
   /** @param args `name`: the destination, as the second argument */
-  async "node switchover"(
-    args: ListArgs &
-      Omit<Parameters<Switchover["switchOver"]>[0], "source"> & {
-        readonly machine: string;
-        readonly name?: string;
-      },
-  ) {
+  async "node switchover"(args: SwitchoverArgs): Promise<void> {
     const sink = sinkOf(args);
     const { machine: source, destination = args.name } = args;
     const options = { ...args, source, ...(destination !== undefined && { destination }) };
@@ -82,7 +82,7 @@ export const commands = {
     } else if (!args.dryRun) sink.report(`Next: ${nextCommand("verify", args)}`);
   },
 
-  async "node manage"(args: ManageArgs) {
+  async "node manage"(args: ManageArgs): Promise<void> {
     const sink = sinkOf(args);
     const { nova: _, ...rest } = args;
     const nova = novaOf(args);
@@ -131,7 +131,7 @@ export const commands = {
     if (skipped.length + marked.length > 0 || stopped) exitWith("partial");
   },
 
-  async "node unmanage"(args: ManageArgs & { readonly machine: string }) {
+  async "node unmanage"(args: UnmanageArgs): Promise<void> {
     const skipped = gatherSkipped(args);
     const { managedBack } = await import("../../manage/manage-back.ts");
     const options = { ...args, all: false, node: [args.machine] };
@@ -139,6 +139,26 @@ export const commands = {
     await printView(skipped.view(), args);
     if (skipped.any()) exitWith("differs");
   },
+
+  /** It performs a switchover or lists spares. */
+  async "node-switchover"(
+    args: NodeListArgs &
+      Omit<SwitchoverArgs, "machine" | "run"> & {
+        readonly machine?: string;
+        readonly run?: string;
+      },
+  ): Promise<void> {
+    const { machine = "", run = "" } = args;
+    if (args.spares) await commands["node list"](args);
+    else await commands["node switchover"]({ ...args, machine, run });
+  },
+
+  adoptable: (args: NodeListArgs): Promise<void> =>
+    commands["node list"]({ ...args, spares: false }),
+
+  manage: (args: ManageArgs): Promise<void> => commands["node manage"](args),
+
+  unmanage: (args: UnmanageArgs): Promise<void> => commands["node unmanage"](args),
 };
 
 /** The options for Nova; null if the records are Ironic allocations. */

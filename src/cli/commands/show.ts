@@ -1,5 +1,5 @@
 import { MigrationError } from "../../lib/error.ts";
-import { renderMachine } from "../../migrate/plan/rules/summary.ts";
+import { renderMachine } from "../../migrate/plan/rules/diff.ts";
 import { openArtifact, type ShowableArtifact } from "../../migrate/plan/show-artifact.ts";
 import { printView } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";

@@ -18,7 +18,8 @@ type Positional = readonly [name: string, is: Options & { readonly type: "string
 export interface Declared {
   /** Its name and arguments: `host readmit <compute>`. */
   readonly command: string;
-  readonly describe: string;
+  /** False: hidden in help. */
+  readonly describe: string | false;
   readonly positional?: readonly Positional[];
   readonly options?: OptionTable;
   /** `a b c`: at most one. `a: b c`: neither b nor c together with a. `a=x` is one value. */

@@ -36,6 +36,19 @@ export const SWITCHING = {
   implies: ["placement: nova-db"],
 } as const satisfies Partial<Declared>;
 
+const SPARES = {
+  spares: flag("List nodes in manageable or enroll for active machines with identical hardware"),
+  need: number("Minimum spares per machine (otherwise exit status 2)", { least: 0, integer: true }),
+  identical: string("With --spares: document to use instead of mappings/identical.json"),
+};
+const ADOPTABLE = {
+  adoptable: flag("List active, unallocated machines in service that have a resource class"),
+  all: flag("Also list excluded machines with the reason. For spares: the closest mismatch"),
+  ...meaning("ironic-db", "With --adoptable: Ironic's database instead of its API"),
+  ...IRONIC,
+  ...listOptionsWithoutAll,
+};
+
 const MACHINE = argument("machine", "uuid or name of the node");
 
 /** In the order of help. */
@@ -43,20 +56,7 @@ export const NODE = {
   list: {
     command: "node list",
     describe: "List running machines without a server record, or spares for machines",
-    options: {
-      spares: flag(
-        "List nodes in manageable or enroll for active machines with identical hardware",
-      ),
-      need: number("Minimum spares per machine (otherwise exit status 2)", {
-        ...{ least: 0, integer: true },
-      }),
-      identical: string("With --spares: document to use instead of mappings/identical.json"),
-      adoptable: flag("List active, unallocated machines in service that have a resource class"),
-      all: flag("Also list excluded machines with the reason. For spares: the closest mismatch"),
-      ...meaning("ironic-db", "With --adoptable: Ironic's database instead of its API"),
-      ...IRONIC,
-      ...listOptionsWithoutAll,
-    },
+    options: { ...SPARES, ...ADOPTABLE },
     exclude: ["adoptable spares", "ironic-db ironic-url"],
     oneOf: ["adoptable spares"],
     implies: ["need identical: spares", "ironic-db: adoptable"],
@@ -116,4 +116,26 @@ export const NODE = {
     implies: SWITCHING.implies,
     examples: ["$0 node switchover n-1 s-1 --run o1 --os-cloud lab --dry-run"],
   },
+} as const satisfies { readonly [action: string]: Declared };
+
+/** Hidden aliases from the specifications. */
+export const ALIASES = {
+  switchover: {
+    command: "node-switchover [machine] [name]",
+    describe: false,
+    positional: NODE.switchover.positional,
+    options: {
+      ...{ ...SPARES, all: ADOPTABLE.all, ...NODE.switchover.options },
+      run: { ...RUN.run, demandOption: false },
+    },
+    exclude: [...NODE.switchover.exclude, "spares: machine destination dry-run fence-command"],
+    oneOf: ["machine spares", "run spares"],
+    implies: [...SWITCHING.implies, "need all: spares"],
+  },
+  adoptable: {
+    ...{ command: "adoptable", describe: false, options: ADOPTABLE },
+    exclude: ["ironic-db ironic-url"],
+  },
+  manage: { ...NODE.manage, command: "manage [machine] [name]", describe: false },
+  unmanage: { ...NODE.unmanage, command: "unmanage <machine>", describe: false },
 } as const satisfies { readonly [action: string]: Declared };

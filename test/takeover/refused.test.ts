@@ -119,11 +119,13 @@ test("a run that migrates machines is none that moves them between hosts", async
   const about = join(path, "run.json");
   writeFileSync(about, '{"format": "nova2ironic/run@1", "kind": "migration"}');
   assert.match((await cloud.host(...PLAN)).err, /N2I-E315 \S+ migrates machines to Ironic/);
-  writeFileSync(about, '{"format": "nova2ironic/run@1", "kind": "takeover"}');
-  assert.match(
-    (await cloud.host(...PLAN)).err,
-    /N2I-E113 \S+run\.json[\s\S]*from a copy of the run/,
-  );
+  const missing = /run\.json is missing[\s\S]*"kind":"takeover","variant":"ironic"/;
+  rmSync(about);
+  assert.match((await cloud.host("status")).err, missing);
+  for (const text of ["", '{"format": "nova2ironic/run@1", "kind": "takeover"}']) {
+    writeFileSync(about, text);
+    assert.match((await cloud.host(...PLAN)).err, /N2I-E113 \S+run\.json[\s\S]*"variant":"ironic"/);
+  }
 });
 
 test("list says who owns what", async (t) => {

@@ -1,4 +1,4 @@
-import { readdir, readFile } from "node:fs/promises";
+import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MigrationError, systemCode } from "../../lib/error.ts";
 import { notRead } from "../../lib/files/failure.ts";
@@ -28,8 +28,6 @@ const KINDS: { readonly [kind in RunAbout["kind"]]: readonly [does: string, comm
   ],
 };
 
-const LOST = { fix: "Restore it from a copy of the run." };
-
 /** Reads run.json. @throws MigrationError N2I-E110 if missing, N2I-E113 if invalid */
 export async function kindOf(run: Pick<RunFolder, "path">): Promise<RunAbout> {
   const file = join(run.path, RUN_FILE);
@@ -38,7 +36,8 @@ export async function kindOf(run: Pick<RunFolder, "path">): Promise<RunAbout> {
     throw notRead(file, cause);
   });
   if (text === null) {
-    if (await isInUse(run)) throw new MigrationError("N2I-E110", `${file} is missing`, LOST);
+    if (await isInUse(run))
+      throw new MigrationError("N2I-E110", `${file} is missing`, { fix: await putBack(run) });
     throw new MigrationError("N2I-E110", `${run.path} is not a run: it has no ${RUN_FILE}`, {
       fix: "Specify the folder of a run, or start a run with: nova2ironic extract",
     });
@@ -51,7 +50,40 @@ export async function kindOf(run: Pick<RunFolder, "path">): Promise<RunAbout> {
     if (found.kind === "takeover" && (variant === "ironic" || variant === "baremetal"))
       return { kind: found.kind, variant };
   }
-  throw new MigrationError("N2I-E113", `${file} is not a ${FORMAT}`, LOST);
+  throw new MigrationError("N2I-E113", `${file} is not a ${FORMAT}`, { fix: await putBack(run) });
+}
+
+/** Fix for a lost run.json: its content, derived from the run's other files. */
+async function putBack(run: Pick<RunFolder, "path">): Promise<string> {
+  const [journal, plan] = await Promise.all(
+    ["journal.jsonl", "plan/plan.json"].map((name) => beginningOf(join(run.path, name))),
+  );
+  const found = SIGNS.find(([sign]) => sign.test(`${journal}${plan}`));
+  const content = JSON.stringify({ format: FORMAT, ...(found?.[1] ?? { kind: "migration" }) });
+  return `Restore it from a copy of the run, or write this content, which matches the other files of the run: ${content}`;
+}
+
+/** Journal entries and plan keys that only one kind has. */
+const SIGNS: readonly (readonly [sign: RegExp, about: RunAbout])[] = [
+  [
+    /"part":"host-machines"|"nova_bm":.*"kind":"hosts"|"kind":"hosts".*"nova_bm":/s,
+    { kind: "takeover", variant: "baremetal" },
+  ],
+  [/"part":"host-(?:rows|fence)"|"kind":"hosts"/, { kind: "takeover", variant: "ironic" }],
+  [/"system":"manage"/, { kind: "manage" }],
+  [/"system":"switchover"/, { kind: "switchover" }],
+];
+
+/** At most 64 KiB. Empty for an unreadable file. */
+async function beginningOf(path: string): Promise<string> {
+  const file = await open(path, "r").catch(() => null);
+  if (file === null) return "";
+  try {
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(65_536) });
+    return buffer.toString("utf8", 0, bytesRead).replaceAll(/": +/g, '":');
+  } finally {
+    await file.close();
+  }
 }
 
 /** A folder that is empty, or has only a hook or a key, is not a run. */

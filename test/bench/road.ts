@@ -50,8 +50,11 @@ export function withGround<T>(
       for (const name of NAMES) await server?.newDatabase(`bench_${name}`);
       const open = (name: Name) => connect(ground.place(name));
       const databases = { nova_bm: open("nova_bm"), nova: open("nova"), ironic: open("ironic") };
-      const made = makeFleet(databases, ground.engine, fleet);
-      for (const db of Object.values(databases)) await made.finally(() => db.destroy());
+      try {
+        await makeFleet(databases, ground.engine, fleet);
+      } finally {
+        for (const db of Object.values(databases)) await db.destroy();
+      }
       writeFileSync(join(folder, "nova.conf"), NOVA_CONF);
       writeFileSync(join(folder, "site.json"), JSON.stringify(BENCH_SITE));
       return await work(ground);

@@ -3,7 +3,8 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { novaStepsView } from "../../src/cli/views/show.ts";
 import { novaPlanOf } from "../../src/migrate/hosts/nova-files.ts";
-import { renderFinding, renderMachine } from "../../src/migrate/plan/rules/summary.ts";
+import { renderMachine } from "../../src/migrate/plan/rules/diff.ts";
+import { renderFinding } from "../../src/migrate/plan/rules/summary.ts";
 import { planOf, type Workplace } from "./planned-case.ts";
 
 const UPDATE = process.env.UPDATE_GOLDEN === "1";

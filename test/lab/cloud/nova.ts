@@ -121,14 +121,22 @@ async function makeCells(config: string, server: Server, key: string): Promise<v
     await manage("api_db", "sync");
     await manage("db", "sync", "--local_cell");
   };
-  await onceMade(server, [NOVA_DATABASES.api, NOVA_DATABASES.cell], { key, make });
-  await manage("cell_v2", "map_cell0", "--database_connection", database(NOVA_DATABASES.cell0));
-  const broker = "{scheme}://{username}:{password}@{hostname}:{port}/";
-  const cell = ["--database_connection", database(NOVA_DATABASES.cell), "--transport-url", broker];
-  await manage("cell_v2", "create_cell", "--name", "cell1", ...cell);
-  // Of the first cell: the other's are there.
-  await manage("db", "sync");
-  rmSync(folder, { recursive: true, force: true });
+  try {
+    await onceMade(server, [NOVA_DATABASES.api, NOVA_DATABASES.cell], { key, make });
+    await manage("cell_v2", "map_cell0", "--database_connection", database(NOVA_DATABASES.cell0));
+    const broker = "{scheme}://{username}:{password}@{hostname}:{port}/";
+    const cell = [
+      "--database_connection",
+      database(NOVA_DATABASES.cell),
+      "--transport-url",
+      broker,
+    ];
+    await manage("cell_v2", "create_cell", "--name", "cell1", ...cell);
+    // Of the first cell: the other's are there.
+    await manage("db", "sync");
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** Short intervals, so that nobody waits; what endangers machines is as Nova ships it. */

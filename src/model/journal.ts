@@ -82,7 +82,7 @@ export const FORMS = {
   undone: { ...BATCH, removed: "number", gone: "number", settled: "texts", conflicts: "texts" },
 
   // Of a part that processes one machine at a time.
-  /** Written before the change. `observed`: data for rollback. The part validates it as any file. */
+  /** Written before the change. `observed`: data for rollback, which the part validates. */
   start: { ...MACHINE, by: "text", observed: "object?" },
   end: MACHINE,
   return: { ...MACHINE, by: "text", observed: "object?" },

@@ -33,9 +33,9 @@ const MAIN = program();
 const USAGE = new URL("./usage.js", import.meta.url).href;
 
 /**
- * Runs one command of the tool as an operator would, and measures it from outside.
- * @returns also what it had taken when it began to verify
- * @throws Error with what it printed when it does not exit with 0
+ * Runs one command of the tool in a process of its own, and measures the process.
+ * @returns its costs, and in `verify` the costs until the verification began
+ * @throws Error with its output if the exit status is not 0
  */
 export async function command(
   folder: string,

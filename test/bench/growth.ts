@@ -66,17 +66,17 @@ function walk(server: Started, machines: number) {
       const db = connect(place(name));
       await db.raw(sql).finally(() => db.destroy());
     };
-    // PostgreSQL walks small tables though they have an index: what is counted is what has none.
+    // PostgreSQL scans small tables although they have an index. Only scans without an index are counted.
     for (const name of engine === "postgresql" ? NAMES : [])
       await change(name, `ALTER DATABASE ${place(name).database} SET enable_seqscan = off`);
-    // MariaDB renews them some seconds after a load: what is counted is what goes by those of an empty table. How many
-    // rows there are it knows until it is started again.
+    // MariaDB renews its statistics some seconds after a load, and keeps the number of rows until a restart. Statements
+    // are counted with the statistics of an empty table.
     if (engine === "mysql") await server.restart?.();
     if (engine === "mysql") await change("ironic", "SET GLOBAL innodb_stats_auto_recalc = OFF");
     const walked = new Map<string, RunningLeg>();
     const all = steps(ground, "changed").flatMap((step): readonly Step[] => {
       const { stage, words } = step;
-      // What shows a rollback before it is done has no index of its own.
+      // The preview of a rollback creates no index.
       const shown = stage === "rollback" && engine === "postgresql";
       return shown ? [{ stage: PREVIEW, words: [...words, "--plan"] }, step] : [step];
     });

@@ -23,10 +23,10 @@ const BENCH_SITE = {
 export const NAMES = ["nova_bm", "nova", "ironic"] as const;
 type Name = (typeof NAMES)[number];
 
-/** What a fleet is carried over in: three databases of a server, or of SQLite's in the folder. */
+/** The three databases of a benchmark: on a server, or as SQLite files in the folder. */
 export type Ground = ReturnType<typeof groundIn>;
 
-/** @param folder commands run in it; it holds what they read besides */
+/** @param folder the working directory of the commands, with the other files that they read */
 function groundIn(folder: string, server: Server | null) {
   const place = (name: string): Place =>
     server === null

@@ -6,7 +6,7 @@ import { type Step, steps, withGround } from "./road.ts";
 
 type Row = Cost & { readonly stage: string };
 
-/** Of so many machines one is in use, as in a fleet of 100,000 with 20,000 instances. */
+/** One of this many machines is in use: 20,000 instances in a fleet of 100,000. */
 const SHARE = 5;
 
 const NOVA_STAGES: readonly string[] = ["plan", "load", "verify", "second apply", "rollback"];
@@ -16,14 +16,14 @@ interface Queried {
   readonly profile: string | null;
 }
 
-/** One fleet on one engine: what everything cost. */
+/** The costs of one fleet on one engine. */
 type Round = Awaited<ReturnType<typeof round>>;
 
 /**
- * Makes the fleet, carries it over with the real program, command by command, and measures the engine's own
- * dump-and-restore of the same tables.
+ * Makes the fleet, migrates it with the real program, command by command, and measures the engine's own
+ * dump and restore of the same tables.
  * @param server null: SQLite
- * @param tell is told what each command took as soon as it has ended: all of them take an hour
+ * @param tell gets a line as soon as a command has ended, because all of them take an hour
  */
 export function round(
   server: Server | null,
@@ -44,11 +44,11 @@ export function round(
       tell(lineOf(row, machines, null));
     };
     for (const step of steps(ground, nova ? "read" : "left")) {
-      // What was loaded is copied before it is taken back.
+      // The peer copies the loaded tables, so it runs before the rollback.
       if (step.stage === "rollback") found = await peer(ground);
       await run(step);
     }
-    // The same once more, with what it does to Nova's rows.
+    // Again, with changes to Nova's rows.
     for (const { stage, words } of nova ? steps(ground, "changed") : [])
       if (NOVA_STAGES.includes(stage)) await run({ stage: `${stage}, Nova's rows too`, words });
     const instances = nova ? Math.floor(machines / SHARE) : null;
@@ -59,7 +59,7 @@ export function round(
 
 export const HEAD = `  ${"".padEnd(36)}  seconds  x peer  x CPU  tool us  server us  peak MiB    load`;
 
-/** A stage in a line under `HEAD`. @param peer what its ratios are to; null: not known yet */
+/** The line of a stage, with the columns of `HEAD`. @param peer base of the ratios; null: not measured yet */
 function lineOf({ stage, ...cost }: Row, machines: number, peer: Cost | null): string {
   const { seconds, cpu, servers, rss, load } = cost;
   const a = (one: number | null) => one && (one * 1e6) / machines;
@@ -76,7 +76,7 @@ function lineOf({ stage, ...cost }: Row, machines: number, peer: Cost | null): s
   return `  ${stage.padEnd(36)}${told.join("")}`;
 }
 
-/** Seconds of all processors that worked on it; null where nobody counted. */
+/** CPU seconds of the tool and the server; null if they were not measured. */
 function used({ cpu, servers }: Cost): number | null {
   return cpu === null ? null : cpu + (servers ?? 0);
 }
@@ -87,33 +87,33 @@ const TITLES: { readonly [engine: string]: string } = {
   sqlite: "SQLite",
 };
 
-/** The largest a load may be of what the engine's own dump-and-restore takes; SQLite promises nothing. */
+/** Time of a load, at most, as a multiple of the engine's own dump and restore. SQLite has no limit. */
 const LOAD: { readonly [engine: string]: number } = { mysql: 1.2, postgresql: 1.5 };
-/** The whole road of MariaDB, of the same. */
+/** Time of all stages on MariaDB, at most, as a multiple of the same. */
 const ROAD = 3.5;
-/** A rollback, of the load. */
+/** Time of a rollback, at most, as a multiple of the load. */
 const BACK = 1.5;
-/** MiB. */
+/** Memory in MiB, at most. */
 const RSS = 400;
 
 /**
- * Processor of the tool, in that of its peer, as it was at 100,000 machines when the goal of half of it
- * was set (12ef1b1): microseconds are this machine's, and what else runs on it changes them. It was taken from a profile,
- * which makes it half as large again: see RESULTS.md. PostgreSQL's peer takes twice what it took then, so it says nothing.
+ * CPU time of the tool as a multiple of its peer's, at 100,000 machines, when the goal of half of it was set
+ * (12ef1b1). A ratio does not depend on the machine. It was measured with a profiler, which adds half: see RESULTS.md.
+ * PostgreSQL has no row, because its peer now takes twice the time.
  */
 const CPU_BEFORE: { readonly [engine: string]: { readonly [stage: string]: number } } = {
   mysql: { extract: 1.52, plan: 1.9, load: 1.3, verify: 1.67 },
 };
 
-/** Machines of which times are judged, and of which the processor is: a start is a part of it. */
+/** Fleets whose times are compared, and whose CPU time is: the start of the program is a part of it. */
 const SMALL = 10_000;
 const LARGE = 100_000;
 
 const FORTH = ["extract", "plan", "load", "verify"];
 
 /**
- * A table: what each stage took and used, by how much that is more than the peer, what it used a machine, and its
- * memory; and what is held and MISSED.
+ * A table with the time, the CPU time and the memory of each stage, as a multiple of the peer and for each machine. A
+ * line for each limit says whether it is met or MISSED.
  */
 export function report({ engine, machines, instances, rows, peer }: Round): string {
   const line = (row: Row): string => lineOf(row, machines, peer);

@@ -96,7 +96,7 @@ export async function benchWindow(asked: WindowAsked, write: Write): Promise<voi
   }
 }
 
-/** @param ends is told how each of them ends */
+/** Starts the servers. @param ends gets a function that stops each of them */
 async function started(asked: WindowAsked, ends: (() => unknown)[]) {
   const server = await startMariadb("on disk");
   ends.push(server.stop);
@@ -104,8 +104,8 @@ async function started(asked: WindowAsked, ends: (() => unknown)[]) {
   for (let at = 0; at < asked.conductors; at += 1) {
     const conductor = { ...SHIPPED.conductor, ...asked.conductor };
     const more = { ...SHIPPED, conductor, DEFAULT: { host: `lab-${at}` } };
-    const beside = conductors[0] && { beside: conductors[0].database };
-    const made = await startIronic(server, { asleep: true, more, ...beside });
+    const shared = conductors[0] && { database: conductors[0].database };
+    const made = await startIronic(server, { asleep: true, more, ...shared });
     conductors.push(made);
     ends.push(made.stop);
   }

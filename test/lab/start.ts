@@ -9,7 +9,7 @@ import { type Kept, owner, privateFile, privateFolder } from "./folder.ts";
 import { type Coordinates, newPassword, type Server, serverAt } from "./server.ts";
 
 export interface Restartable extends Server {
-  /** Ends it and starts it again on the same data; whoever was connected is not any more. */
+  /** Stops it and starts it again with the same data. All connections are lost. */
   readonly restart: () => Promise<void>;
 }
 
@@ -17,11 +17,11 @@ interface Place {
   readonly data: string;
   readonly folder: string;
   readonly port: number;
-  /** A file that the start reads, and that is gone once it is ready. */
+  /** A file that the start reads. It is removed when the server is ready. */
   readonly secret: string;
 }
 
-/** How an engine makes its data folder, and serves it. */
+/** How an engine creates its data folder and starts. */
 const HOW = {
   mysql: {
     ...({ user: "mysql", signal: "TERM", again: "SIGTERM" } as const),
@@ -36,7 +36,7 @@ const HOW = {
     renew: () => ["true"],
   },
   postgresql: {
-    // "Immediate": the data is thrown away when it ends. Again it is "fast", as a service manager stops it.
+    // At the end it stops at once ("immediate"), because its data is deleted. A restart stops it as a service manager does ("fast").
     ...({ user: "postgres", signal: "QUIT", again: "SIGINT" } as const),
     socket: ({ folder }: Place) => folder,
     later: "",
@@ -48,7 +48,7 @@ const HOW = {
       ...["-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"],
     ],
     options: postgresOptions,
-    // In a copied cluster, which nobody serves yet, the superuser gets the password that this statement sets.
+    // Sets the superuser's password in a copied cluster before the server starts.
     renew: ({ data, secret }: Place, server: string) => [
       ...["sh", "-c", 'exec "$0" --single -F -D "$1" postgres <"$2"', server, data, secret],
     ],
@@ -56,18 +56,18 @@ const HOW = {
 } as const;
 
 /**
- * Starts a server of our own: new data, loopback only, an unprivileged user, passwords asked for on every way in,
- * nothing of the system's configuration.
- * @param kept in memory for tests, none of which ends the server's machine
- * @param seed data to begin with, in place of none
- * @throws Error when it is not installed, or does not start
+ * Starts a private server: new data, loopback only, an unprivileged user, a password for every connection, and nothing
+ * of the system's configuration.
+ * @param kept in memory for tests, because no test needs the data after a crash of the machine
+ * @param seed a data folder to start with
+ * @throws Error if it is not installed or does not start
  */
 async function startServer(engine: ServerEngine, kept: Kept, seed?: string): Promise<Restartable> {
   const { server, init } = binaries(engine);
   const how = HOW[engine];
   const user = owner(how.user);
   const port = await freePort();
-  // From here to the daemon nothing waits: a signal in between would leave the folder behind.
+  // No await until the daemon runs, because a signal in between would leave the folder behind.
   const folder = privateFolder(`n2i-${how.user}-`, user, kept);
   const [data, secret] = [join(folder, "data"), join(folder, "secret")];
   const place = { folder, data, secret, port };
@@ -96,8 +96,8 @@ export const startMariadb = (kept: Kept, seed?: string) => startServer("mysql", 
 export const startPostgres = (kept: Kept, seed?: string) => startServer("postgresql", kept, seed);
 
 /**
- * Starts the command after its first argument, which is one more of every start but the first, or nothing. Its folder
- * is where it runs. One that ends by itself ends all; it is started again when it is told to.
+ * Runs a command in its folder. If the file `again` exists when the command ends, it starts the command again. The first
+ * argument, if not empty, is added to the command from the second start on.
  */
 const AGAIN = `
 trap 'ending=yes' TERM

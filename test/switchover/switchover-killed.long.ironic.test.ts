@@ -163,7 +163,7 @@ async function conductorDies(t: TestContext, server: Server, folder: string): Pr
     },
   });
   const ironic = await withIronic(t, "mysql", options(LIVING));
-  const beside = { ...options(DYING), asleep: true, beside: ironic.database };
+  const beside = { ...options(DYING), asleep: true, database: ironic.database };
   const second = await withIronic(t, "mysql", beside);
   await second.wake();
   const at = { ironic, folder };

@@ -14,8 +14,8 @@ export interface IronicOptions {
   readonly port?: number;
   /** Folder for its schema, once made; its database then is `ironic`. */
   readonly kept?: string;
-  /** Database of another one, which stays its: both are one service with two conductors. */
-  readonly beside?: string;
+  /** Database of an existing Ironic, which keeps it. Both are then one service with two conductors. */
+  readonly database?: string;
 }
 
 export interface LockedIronic extends IronicOptions {

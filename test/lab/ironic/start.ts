@@ -32,9 +32,9 @@ export interface IronicAt extends Api {
 export async function startIronic(server: Server, options: IronicOptions = {}) {
   const programs = ironicPrograms();
   const user = owner("ironic");
-  const { kept, beside } = options;
+  const { kept, database } = options;
   const own = kept === undefined ? `ironic_${newPassword().slice(0, 12)}` : "ironic";
-  const name = beside ?? own;
+  const name = database ?? own;
   const port = options.port ?? (await freePort());
   const password = options.auth === "http_basic" ? newPassword() : null;
   const hashed = password === null ? "" : htpasswd(programs.python, "admin", password);
@@ -53,9 +53,9 @@ export async function startIronic(server: Server, options: IronicOptions = {}) {
   };
   const once = () => onceMade(server, [name], { key, make: sync });
   const drop = async (): Promise<void> => {
-    if (beside === undefined) await server.dropDatabase(name);
+    if (database === undefined) await server.dropDatabase(name);
   };
-  if (beside === undefined)
+  if (database === undefined)
     await withSchema(server, [name], { kept, key, make: once }).catch(async (cause) => {
       await drop();
       throw cause;

@@ -117,7 +117,7 @@ function verdicts(facts: ReportFacts): string {
   const description = rows.map(({ verdict, machines }) => `${machines} ${verdict}`).join(", ");
   return section(
     "Machines by verdict",
-    `<div class="beside"><svg class="ring" viewBox="0 0 42 42" role="img" aria-label="Of ${counted(total, "machine")}: ${escaped(description)}">
+    `<div class="with-ring"><svg class="ring" viewBox="0 0 42 42" role="img" aria-label="Of ${counted(total, "machine")}: ${escaped(description)}">
 <circle class="arc empty" cx="21" cy="21" r="${RADIUS}"/>
 ${arcs.join("\n")}
 <text x="21" y="21.5" class="large">${total}</text><text x="21" y="26" class="small">machines</text>
